@@ -1,0 +1,85 @@
+"""The local engine: one model in this process, sampled from and trained."""
+
+import asyncio
+import shutil
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import get_peft_model
+
+from posttrain.engine.local.adapter import OPTIMIZER, load_checkpoint, load_optimizer, lora_config, paths_in
+from posttrain.engine.local.load import load_model, load_tokenizer, weights_fingerprint
+from posttrain.engine.local.sampler import LocalSampler, MergedModel
+from posttrain.engine.local.trainer import LocalTrainer, Portions
+from posttrain.engine.protocol import SavedPaths
+from posttrain.engine.settings import EngineSettings
+from posttrain.ledger.lineage import base_lineage
+from posttrain.ledger.places import checkpoints_dir
+
+
+class LocalEngine:
+    """Implements `Engine` with torch and peft. The same seed gives the same bytes on the same machine."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self._settings = settings
+        self._portions = Portions(settings.micro_batch_tokens, settings.batch_rows)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        return load_tokenizer(self._settings.model)
+
+    @cached_property
+    def base_lineage(self) -> str:
+        """The name of the untrained policy."""
+        settings = self._settings
+        return base_lineage("local", f"{settings.model}:{settings.dtype}", weights_fingerprint(settings.model))
+
+    @cached_property
+    def _merged(self) -> MergedModel:
+        return MergedModel(load_model(self._settings))
+
+    async def base_sampler(self) -> LocalSampler:
+        """The untrained policy."""
+        return LocalSampler(self._merged, None, self._portions.batch_rows)
+
+    async def load_sampler(self, path: str) -> LocalSampler:
+        """A policy saved for sampling; see `Engine.load_sampler`."""
+        adapter = load_checkpoint(Path(path), "sampler", self._settings.model)
+        return LocalSampler(self._merged, adapter, self._portions.batch_rows)
+
+    async def new_trainer(self, rank: int, seed: int) -> LocalTrainer:
+        """A fresh adapter; `seed` draws its random half."""
+        return await asyncio.to_thread(self._trainer, rank, seed)
+
+    async def load_trainer(self, path: str, optimizer: bool) -> LocalTrainer:
+        """A policy saved for training; see `Engine.load_trainer`."""
+        adapter = load_checkpoint(Path(path), "state", self._settings.model)
+        trainer = await asyncio.to_thread(self._trainer, adapter.rank, 0)
+        trainer.restore(adapter, load_optimizer(Path(path)) if optimizer else None)
+        return trainer
+
+    def find_saved(self, name: str) -> SavedPaths | None:
+        """Checkpoints saved in the user's cache directory by any run."""
+        saved = paths_in(checkpoints_dir() / name)
+        return saved if all((Path(p) / "checkpoint.json").exists() for p in (saved.sampler, saved.state)) else None
+
+    def publish(self, saved: SavedPaths, folder: Path) -> SavedPaths:
+        """Copies the adapter in both kinds, without the optimizer's moments."""
+        for kind, source in (("sampler", saved.sampler), ("state", saved.state)):
+            shutil.copytree(source, folder / kind, ignore=shutil.ignore_patterns(OPTIMIZER))
+        return SavedPaths("sampler", "state")
+
+    def close(self) -> None:
+        """Nothing is held outside this process."""
+
+    def _trainer(self, rank: int, seed: int) -> LocalTrainer:
+        model = load_model(self._settings)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            peft_model = get_peft_model(model.causal, lora_config(rank))
+        return LocalTrainer(
+            peft_model, model.device, self._settings.model, self._merged, self._portions, checkpoints_dir()
+        )

@@ -1,0 +1,49 @@
+"""Supervised fine-tuning on episodes: cross-entropy on the tokens the policy sampled, and on nothing else."""
+
+import random
+from collections.abc import Sequence
+from math import ceil
+
+from tinker import AdamParams
+
+from posttrain.engine.protocol import SavedPaths
+from posttrain.progress import Progress
+from posttrain.rollout.episode import Episode
+from posttrain.train.curve import Curve
+from posttrain.train.datums import sft_datum
+from posttrain.train.learner import Learner
+
+
+async def train_sft(
+    learner: Learner,
+    episodes: Sequence[Episode],
+    *,
+    epochs: int,
+    batch: int,
+    lr: float,
+    seed: int,
+    curve: Curve,
+    label: str,
+) -> list[tuple[str, SavedPaths]]:
+    """Trains with a learning rate that falls linearly to 0; every epoch sees the episodes in a new order.
+
+    Returns:
+        The lineage and checkpoints after each epoch.
+    """
+    data = [sft_datum(episode) for episode in episodes]
+    order = random.Random(seed)
+    total = epochs * ceil(len(data) / batch)
+    step, saved = 0, []
+    with Progress(label, total, "step") as progress:
+        for epoch in range(1, epochs + 1):
+            order.shuffle(data)
+            for start in range(0, len(data), batch):
+                rate = lr * (1 - step / total)
+                metrics = await learner.update(
+                    data[start : start + batch], "cross_entropy", AdamParams(learning_rate=rate)
+                )
+                step += 1
+                curve.add({"step": step, "epoch": epoch, "lr": rate, **metrics})
+                progress.advance(loss=metrics["loss"])
+            saved.append((learner.lineage, await learner.save()))
+    return saved

@@ -1,0 +1,106 @@
+"""Reading JSON, JSONL and parquet one record at a time, each with the place where it stands."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from posttrain.errors import DataError
+
+Located = tuple[str, dict[str, Any]]
+"""Where a record stands (file and line, or file and number of the record) and the record."""
+_CHUNK = 1 << 20
+_DECODER = json.JSONDecoder()
+
+
+def read_records(path: Path) -> Iterator[Located]:
+    """Yields the objects of a .json array, .jsonl or .parquet file one at a time, holding only a part of the file.
+
+    Raises:
+        DataError: the file is missing, holds no records, or one of them is malformed.
+    """
+    readers = {".json": _json_records, ".jsonl": _jsonl_records, ".parquet": _parquet_records}
+    if path.suffix not in readers:
+        raise DataError(f"{path}: unknown kind of file; use {', '.join(readers)}")
+    found = False
+    try:
+        for where, record in readers[path.suffix](path):
+            if not isinstance(record, dict):
+                raise DataError(f"{where}: expected an object, found {type(record).__name__}")
+            found = True
+            yield where, record
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is missing; data.*_file settings name the files to read") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8: {error}") from error
+    if not found:
+        raise DataError(f"{path}: holds no records")
+
+
+def _jsonl_records(path: Path) -> Iterator[tuple[str, Any]]:
+    with path.open(encoding="utf-8-sig", newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    yield f"{path}:{number}", json.loads(line)
+                except (json.JSONDecodeError, RecursionError) as error:
+                    raise DataError(f"{path}:{number}: not valid JSON: {error}") from error
+
+
+def _json_records(path: Path) -> Iterator[tuple[str, Any]]:
+    """Reads an array item by item, because the official train file is half a gigabyte."""
+    with path.open(encoding="utf-8-sig") as source:
+        rest = _unspaced("", source)
+        if not rest.startswith("["):
+            raise DataError(f"{path}: expected a JSON array of questions; use .jsonl for one object a line")
+        rest, number = _unspaced(rest[1:], source), 0
+        while not rest.startswith("]"):
+            number += 1
+            where = f"{path} record {number}"
+            record, rest = _next_value(where, rest, source)
+            yield where, record
+            rest = _unspaced(rest, source)
+            if rest.startswith(","):
+                rest = _unspaced(rest[1:], source)
+            elif not rest.startswith("]"):
+                raise DataError(f"{where}: the array does not go on with a comma or end with a bracket")
+
+
+def _unspaced(rest: str, source: TextIO) -> str:
+    """What follows the white space, read on until there is something; empty only at the end of the file."""
+    rest = rest.lstrip()
+    while not rest and (more := source.read(_CHUNK)):
+        rest = more.lstrip()
+    return rest
+
+
+def _next_value(where: str, rest: str, source: TextIO) -> tuple[Any, str]:
+    """Decodes one value, reading twice as much each time that it is cut off, and returns what follows it."""
+    while True:
+        error: Exception = ValueError("the array does not end")
+        try:
+            record, end = _DECODER.raw_decode(rest)
+            if end < len(rest):
+                return record, rest[end:]
+        except (json.JSONDecodeError, RecursionError) as failure:
+            error = failure
+        more = source.read(max(_CHUNK, len(rest)))
+        if not more:
+            raise DataError(f"{where}: not valid JSON: {error}") from error
+        rest += more
+
+
+def _parquet_records(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise DataError(f"{path}: reading parquet needs pyarrow; `pip install pyarrow`, or use .jsonl") from error
+    try:
+        number = 0
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=500):
+            for record in batch.to_pylist():
+                number += 1
+                yield f"{path} record {number}", record
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{path}: not a readable parquet file: {str(error).splitlines()[0]}") from error
