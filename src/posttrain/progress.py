@@ -61,6 +61,13 @@ class Progress:
             self._next_line = now + self._interval
             self._print(self._running(now - self._started))
 
+    def note(self, text: str) -> None:
+        """Prints a line of its own, above the bar on a terminal."""
+        if self._bar is not None:
+            self._bar.write(text, file=self._stream)
+        else:
+            print(text, file=self._stream, flush=True)
+
     def close(self, failed: bool = False) -> None:
         """Ends the bar, or prints the final line; a second call does nothing."""
         if self._closed:

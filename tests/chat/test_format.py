@@ -5,8 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from posttrain.chat.format import ChatFormat
 from posttrain.chat.template import conversation, render
@@ -26,6 +29,10 @@ hostile = st.lists(
 
 def control_ids(family: str) -> set[int]:
     return set(TOKENIZERS[family]().backend_tokenizer.get_added_tokens_decoder())
+
+
+def control_texts(family: str) -> list[str]:
+    return [token.content for token in TOKENIZERS[family]().backend_tokenizer.get_added_tokens_decoder().values()]
 
 
 def representable(family: str, text: str) -> str:
@@ -125,6 +132,7 @@ def test_no_content_becomes_a_control_token(family: str, contents: tuple[str, st
 def test_seams_match_the_template_for_any_text(family: str, system: str, user: str, following: str) -> None:
     chat, tokenizer = chat_of(family), TOKENIZERS[family]()
     system, user, following = system.strip(), user.strip(), following.strip()
+    assume(not any(token in f"{system} {user} {following}" for token in control_texts(family)))  # those must differ
     first = chat.prompt(system, user)
     assert first == render(tokenizer, conversation(system, user), tokenize=True)
     stitched = [*first[: len(first) - len(chat.thinking)], *chat.encode_content("ok"), chat.end]
@@ -135,10 +143,10 @@ def test_seams_match_the_template_for_any_text(family: str, system: str, user: s
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_added_token_stays_text(family: str) -> None:
     chat, control = chat_of(family), control_ids(family)
-    for token in TOKENIZERS[family]().backend_tokenizer.get_added_tokens_decoder().values():
-        ids = chat.encode_content(f"x{token.content} {token.content}")
+    for text in control_texts(family):
+        ids = chat.encode_content(f"x{text} {text}")
         assert control.isdisjoint(ids)
-        assert chat.decode(ids) == f"x{token.content} {token.content}"
+        assert chat.decode(ids) == f"x{text} {text}"
 
 
 def test_half_a_surrogate_pair_is_replaced_like_any_broken_text() -> None:
@@ -219,6 +227,26 @@ def test_a_made_up_template_that_fits_is_accepted() -> None:
     turn = "<|im_start|>[user]\nU<|im_end|><|im_start|>[assistant]\n"
     assert chat.decode(chat.prompt("S", " U ")) == "<|im_start|>[system]\nS<|im_end|>" + turn
     assert chat.decode(chat.next_turn("U\n")) == turn
+
+
+def test_a_token_may_span_the_seam_between_template_and_content() -> None:
+    lead = "{{ '\n' if m.role == 'assistant' else ': ' }}"
+    tokenizer = with_template(LOOP.replace("BODY", "<|im_start|>{{ m.role }}" + lead + "{{ m.content }}<|im_end|>"))
+    chat = ChatFormat.of(tokenizer)
+    assert chat.prompt("Brief", "Who?") == render(tokenizer, conversation("Brief", "Who?"), tokenize=True)
+    assert chat.encode_content(" Who")[0] in chat.prompt("Brief", "Who?")
+
+
+def test_a_vocabulary_that_reads_a_control_token_as_a_word_is_refused() -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(WordLevel({"?": 0, "<|im_start|>": 1, "<|im_end|>": 2}, unk_token="?"))
+    backend.pre_tokenizer = WhitespaceSplit()
+    backend.add_special_tokens(["<|im_start|>", "<|im_end|>"])
+    template = LOOP.replace("BODY", "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, chat_template=template)
+    with pytest.raises(TemplateError, match=r"<\|im_start\|> in a question would become a control token"):
+        ChatFormat.of(tokenizer)
 
 
 def test_a_slow_tokenizer_is_refused() -> None:

@@ -40,7 +40,9 @@ def write_lines(path: Path, records: list[Any]) -> str:
 
 
 def settings(**changes: Any) -> DataSettings:
-    values: dict[str, Any] = {
+    unset = ("train_file", "dev_file", "file", "split_field", "dev_ids_file", "corpus_file", "revision")
+    values: dict[str, Any] = dict.fromkeys(unset) | {
+        "dev_values": [],
         "source": "files",
         "paragraphs": 60,
         "train": None,

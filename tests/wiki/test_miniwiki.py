@@ -18,8 +18,9 @@ from posttrain.wiki.miniwiki_questions import _scattered, questions
 from posttrain.wiki.miniwiki_world import build_world
 from posttrain.wiki.prep import prepare
 from posttrain.wiki.rows import Row, same_question_key
-from tests.wiki.hotpot_records import LEVELS, read_lines, settings
+from tests.wiki.hotpot_records import read_lines, settings
 
+ROOT = Path(__file__).resolve().parents[2]
 EVEN = {"easy": 0.5, "medium": 0.25, "hard": 0.25}
 
 
@@ -93,15 +94,15 @@ def test_rows_can_be_asked_for_again() -> None:
 def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from posttrain.wiki.prep import prepare;"
-        "from posttrain.wiki.data_settings import DataSettings;"
-        f"prepare(DataSettings('miniwiki', 800, 900, 20, 20, 7, {LEVELS}), Path(sys.argv[1]))"
+        "from tests.wiki.hotpot_records import settings;"
+        "prepare(settings(source='miniwiki', paragraphs=800, train=900, val=20, test=20, seed=7), Path(sys.argv[1]))"
     )
     hashes = []
     for salt in ("1", "4242"):
         out = tmp_path / salt
-        subprocess.run(
-            [sys.executable, "-c", script, str(out)], env=os.environ | {"PYTHONHASHSEED": salt}, check=True, timeout=120
-        )
+        environment = os.environ | {"PYTHONHASHSEED": salt}
+        command = [sys.executable, "-c", script, str(out)]
+        subprocess.run(command, env=environment, cwd=ROOT, check=True, timeout=120)
         hashes.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in out.iterdir()})
     assert len(hashes[0]) == 5
     assert hashes[0] == hashes[1]

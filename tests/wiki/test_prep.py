@@ -52,8 +52,7 @@ def test_recipe_splits_of_hotpotqa_are_rebuilt_byte_for_byte(tmp_path: Path) -> 
 @needs_shared
 def test_any_other_hotpotqa_test_split_stops_and_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text("old")
-    dev = _hotpot_dev("dev_full_7405.jsonl")
-    dev[0], dev[1] = dev[1], dev[0]
+    dev = _hotpot_dev("dev_full_7405.jsonl")[::-1]
     with pytest.raises(DataError, match=r"SHA-256 .* not cb4ad042f2c0ef38"):
         prepare(settings(**HOTPOT), tmp_path, _source(dev, [_row(0)], strict=False))
     assert [path.name for path in tmp_path.iterdir()] == ["test.jsonl"]

@@ -1,12 +1,17 @@
+import dataclasses
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from posttrain.errors import DataError, SettingsError
+from posttrain.settings import load
+from posttrain.wiki.data_settings import DataSettings
 from posttrain.wiki.hotpot_rows import parse_row
 from posttrain.wiki.records import read_records
 from posttrain.wiki.sources import open_source
@@ -78,6 +83,7 @@ def test_malformed_rows_are_named_with_their_line(tmp_path: Path, change: dict[s
         ("a.json", b'[{"a": 1}, 2]', "a.json record 2: expected an object"),
         ("a.json", b'[{"a": 1}, {"b"', "a.json record 2: not valid JSON"),
         ("a.json", b'[{"a": 1} {"b": 1}]', "record 1: the array does not go on"),
+        ("a.json", b'[{"a": 1}] []', "something follows the array after record 1"),
         ("a.json", b'[{"a": 1}', "record 1: not valid JSON: the array does not end"),
         ("a.parquet", b"PAR", "a.parquet: not a readable parquet file"),
         ("a.csv", b"x", "a.csv: unknown kind of file"),
@@ -102,8 +108,6 @@ def test_missing_file_is_named_with_its_setting(tmp_path: Path) -> None:
 def test_json_array_is_read_alike_in_chunks_of_any_size(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, str]], chunk: int
 ) -> None:
-    import json
-
     path = tmp_path_factory.mktemp("json") / "a.json"
     path.write_text(json.dumps(records, indent=1))
     with pytest.MonkeyPatch.context() as patch:
@@ -160,3 +164,9 @@ def test_hub_rows_are_streamed_at_the_pinned_revision(monkeypatch: pytest.Monkey
 def test_impossible_settings(change: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         settings(**change).check()
+
+
+def test_data_section_loads_with_the_settings_loader(tmp_path: Path) -> None:
+    section = settings(source="miniwiki", train=9, levels={"easy": 1.0})
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"data": dataclasses.asdict(section)}))
+    assert load("data", DataSettings, tmp_path / "params.yaml") == section

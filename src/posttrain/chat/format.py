@@ -106,7 +106,7 @@ class ChatFormat:
 
     def _fill(self, slot: Slot, content: str) -> list[int]:
         # The neighbouring text is encoded together with the content, so a token may span the seam as in the template.
-        return slot.before + self.encode_content(slot.lead + content + slot.trail) + slot.after
+        return slot.before + self.encode_content(slot.lead + content.strip() + slot.trail) + slot.after
 
 
 def _assemble(tokenizer: Any, full: Tokenizer, pieces: Pieces) -> ChatFormat:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
 
 from tinker import AdamParams
@@ -14,16 +15,17 @@ from posttrain.train.datums import sft_datum
 from posttrain.train.learner import Learner
 
 
+@dataclass(frozen=True)
+class Training:
+    """Passes over the data, examples per step, and the learning rate of the first step."""
+
+    epochs: int
+    batch: int
+    lr: float
+
+
 async def train_sft(
-    learner: Learner,
-    episodes: Sequence[Episode],
-    *,
-    epochs: int,
-    batch: int,
-    lr: float,
-    seed: int,
-    curve: Curve,
-    label: str,
+    learner: Learner, episodes: Sequence[Episode], training: Training, seed: int, curve: Curve, label: str
 ) -> list[tuple[str, SavedPaths]]:
     """Trains with a learning rate that falls linearly to 0; every epoch sees the episodes in a new order.
 
@@ -32,16 +34,15 @@ async def train_sft(
     """
     data = [sft_datum(episode) for episode in episodes]
     order = random.Random(seed)
-    total = epochs * ceil(len(data) / batch)
+    total = training.epochs * ceil(len(data) / training.batch)
     step, saved = 0, []
     with Progress(label, total, "step") as progress:
-        for epoch in range(1, epochs + 1):
+        for epoch in range(1, training.epochs + 1):
             order.shuffle(data)
-            for start in range(0, len(data), batch):
-                rate = lr * (1 - step / total)
-                metrics = await learner.update(
-                    data[start : start + batch], "cross_entropy", AdamParams(learning_rate=rate)
-                )
+            for start in range(0, len(data), training.batch):
+                rate = training.lr * (1 - step / total)
+                batch = data[start : start + training.batch]
+                metrics = await learner.update(batch, "cross_entropy", AdamParams(learning_rate=rate))
                 step += 1
                 curve.add({"step": step, "epoch": epoch, "lr": rate, **metrics})
                 progress.advance(loss=metrics["loss"])

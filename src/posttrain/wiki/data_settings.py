@@ -1,7 +1,7 @@
 """Where questions and paragraphs come from and how many; the `data` section of params.yaml."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from posttrain.errors import SettingsError
 
@@ -32,14 +32,14 @@ class DataSettings:
     test: int
     seed: int
     levels: dict[str, float]
-    train_file: str | None = None
-    dev_file: str | None = None
-    file: str | None = None
-    split_field: str | None = None
-    dev_values: list[str] = field(default_factory=list)
-    dev_ids_file: str | None = None
-    corpus_file: str | None = None
-    revision: str | None = None
+    train_file: str | None
+    dev_file: str | None
+    file: str | None
+    split_field: str | None
+    dev_values: list[str]
+    dev_ids_file: str | None
+    corpus_file: str | None
+    revision: str | None
 
     def check(self) -> None:
         """Raises SettingsError for a value out of range or impossible beside another."""

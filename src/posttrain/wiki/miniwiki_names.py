@@ -130,7 +130,12 @@ OCCUPATION_ORDER = (
     18,
     19,
 )
-ALL_SURNAMES = SURNAMES + tuple(s + e for e in SURNAME_ENDS for s in STEMS if s + e not in SURNAMES)
+# Every stem with every ending once, the endings mixed so that any head of the list is varied.
+_MADE_SURNAMES = (
+    STEMS[i % len(STEMS)] + SURNAME_ENDS[(i + i // len(STEMS)) % len(SURNAME_ENDS)]
+    for i in range(len(STEMS) * len(SURNAME_ENDS))
+)
+ALL_SURNAMES = SURNAMES + tuple(name for name in _MADE_SURNAMES if name not in SURNAMES)
 
 
 def places(rng: random.Random, count: int, ends: Sequence[str], pattern: str = "{}") -> list[str]:

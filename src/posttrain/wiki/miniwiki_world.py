@@ -196,7 +196,7 @@ def _works(rng: random.Random, cities: list[str], count: int, paragraphs: int, t
         elif pattern == 2:
             label = " and ".join(sorted({noun, nouns[int(draw() * len(nouns))]}))
         else:
-            label = f"The {noun} of {cities[int(draw() * len(cities))]}"
+            label = f"{noun} of {cities[int(draw() * len(cities))]}"
         if label not in seen and label != noun:
             seen.add(label)
             labels.append(label)

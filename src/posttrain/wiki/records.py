@@ -64,6 +64,8 @@ def _json_records(path: Path) -> Iterator[tuple[str, Any]]:
                 rest = _unspaced(rest[1:], source)
             elif not rest.startswith("]"):
                 raise DataError(f"{where}: the array does not go on with a comma or end with a bracket")
+        if _unspaced(rest[1:], source):
+            raise DataError(f"{path}: something follows the array after record {number}")
 
 
 def _unspaced(rest: str, source: TextIO) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import weakref
 from pathlib import Path
 from typing import TypedDict
 
@@ -51,7 +52,9 @@ class Searcher:
         self._indptr = indptr
         self._line_ends = np.append(offsets[1:], manifest["corpus"]["size"])
         self._line_starts = offsets
-        self._corpus = corpus.open("rb")
+        self._corpus = corpus
+        self._descriptor = os.open(corpus, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._descriptor)
         self._local = threading.local()
 
     def __len__(self) -> int:
@@ -93,12 +96,12 @@ class Searcher:
     def _read(self, document: int, score: float) -> Hit:
         start, end = int(self._line_starts[document]), int(self._line_ends[document])
         try:
-            row = json.loads(os.pread(self._corpus.fileno(), end - start, start))
+            row = json.loads(os.pread(self._descriptor, end - start, start))
             if row["id"] != document:
                 raise ValueError(f"found id {row['id']}")
             return Hit(id=document, title=row["title"], text=row["text"], score=score)
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"paragraph {document} is no longer where {self._path} has it in {self._corpus.name}: {error}; "
+                f"paragraph {document} is no longer where {self._path} has it in {self._corpus}: {error}; "
                 "run `dvc repro index`"
             ) from error

@@ -1,0 +1,50 @@
+"""Holds dvc.yaml's code deps against the import closures of its stages' scripts."""
+
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from posttrain.closure import import_closure
+
+SOURCE = Path("src")
+
+
+def differences(pipeline: Path) -> list[str]:
+    """One line per file that a stage lacks among its deps, or has without importing it."""
+    lines = []
+    for name, stage in _stages(_yaml().load(pipeline.read_text(encoding="utf-8"))).items():
+        wanted, found = set(_wanted(stage, pipeline.parent)), {dep for dep in stage["deps"] if is_code(dep)}
+        lines += [f"{name}: add {dep}" for dep in sorted(wanted - found)]
+        lines += [f"{name}: drop {dep}" for dep in sorted(found - wanted)]
+    return lines
+
+
+def rewrite(pipeline: Path) -> None:
+    """Puts each stage's closure in the place of its code deps, data deps first."""
+    document = _yaml().load(pipeline.read_text(encoding="utf-8"))
+    for stage in _stages(document).values():
+        stage["deps"] = [dep for dep in stage["deps"] if not is_code(dep)] + _wanted(stage, pipeline.parent)
+    with pipeline.open("w", encoding="utf-8") as out:
+        _yaml().dump(document, out)
+
+
+def is_code(dep: str) -> bool:
+    """Whether a dep is a Python file of the project."""
+    return dep.endswith(".py")
+
+
+def _wanted(stage: dict[str, Any], root: Path) -> list[str]:
+    script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
+    return [str(path.relative_to(root)) for path in import_closure(root / script, root / SOURCE)]
+
+
+def _stages(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: stage.get("do", stage) for name, stage in document["stages"].items()}
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 120
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml

@@ -1,0 +1,53 @@
+"""How every station runs: settings checked before anything is spent, one holder at a time, errors in one line."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn
+
+from posttrain.errors import PosttrainError
+from posttrain.ledger.lock import stage_lock
+from posttrain.ledger.places import state_dir
+
+
+def run_station(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoReturn:
+    """Runs a station's work, awaiting it if it is a coroutine, and exits: 0 done, 1 refused or failed, 130 interrupted.
+
+    Under DVC the lock carries the stage's name, so `eval_sft@1` and `eval_sft@2` do not shut each other out.
+    """
+    stage = os.environ.get("DVC_STAGE", name)
+    started = time.monotonic()
+    try:
+        _check_settings()
+        with stage_lock(state_dir(), stage):
+            outcome = work()
+            if outcome is not None:
+                asyncio.run(outcome)
+    except KeyboardInterrupt:
+        _stop(130, f"{stage}: interrupted; what was finished is kept, run `dvc repro` again to go on")
+    except PosttrainError as error:
+        _stop(1, f"{stage}: {error}")
+    print(f"{stage}: {time.monotonic() - started:.1f} s", file=sys.stderr)
+    sys.exit(0)
+
+
+def _check_settings() -> None:
+    """Checks all of params.yaml, also sections that this station does not declare.
+
+    In a process of its own: an import here would make every station depend on every settings module.
+    """
+    command = [sys.executable, "-m", "posttrain.cli", "check"]
+    environment = {name: value for name, value in os.environ.items() if name != "DVC_STAGE"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        _stop(1, done.stderr.strip().removeprefix("error: "))
+
+
+def _stop(code: int, message: str) -> NoReturn:
+    print(f"error: {message}" if code == 1 else message, file=sys.stderr, flush=True)
+    # Not sys.exit: a sampling batch in a thread would be waited for.
+    sys.stdout.flush()
+    os._exit(code)

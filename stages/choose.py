@@ -1,0 +1,38 @@
+"""The best checkpoint on val goes on.
+
+usage: choose.py sft|grpo
+"""
+
+import argparse
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from posttrain.files import read_json, write_json
+from posttrain.settings import load
+from posttrain.station import run_station
+from posttrain.wiki.choose import choose
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The epochs or steps that were measured on val."""
+
+    evaluate: list[int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("station", choices=["sft", "grpo"])
+    station = parser.parse_args().station
+    candidates = load(station, Candidates, partial=True).evaluate
+    unit = "epoch" if station == "sft" else "step"
+    measured = {number: read_json(Path(f"metrics/val/{station}/{number}.json")) for number in candidates}
+    best = choose(measured)
+    shutil.copytree(f"models/{station}/{unit}-{best}", f"models/{station}_best", dirs_exist_ok=True)
+    by_number = {str(number): metrics["f1"] for number, metrics in measured.items()}
+    write_json(Path(f"metrics/{station}.json"), {f"chosen_{unit}": best, f"f1_by_{unit}": by_number, **measured[best]})
+
+
+if __name__ == "__main__":
+    run_station("choose", main)

@@ -1,0 +1,26 @@
+"""Scores stored episodes; samples nothing.
+
+usage: score.py RUN --split val|test --metrics FILE [--closed-book]
+"""
+
+import argparse
+from pathlib import Path
+
+from posttrain.settings import load
+from posttrain.station import run_station
+from posttrain.wiki.scoring import score_run
+from posttrain.wiki.settings import PriceSettings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--split", choices=["val", "test"], required=True)
+    parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--closed-book", action="store_true")
+    args = parser.parse_args()
+    score_run(args.run, args.split, args.metrics, load("prices", PriceSettings), not args.closed_book)
+
+
+if __name__ == "__main__":
+    run_station("score", main)
