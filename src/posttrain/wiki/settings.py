@@ -79,9 +79,9 @@ class SelectSettings:
     many: float
 
     def check(self) -> None:
-        """Raises SettingsError on a threshold that keeps everything or nothing."""
-        if not 0 < self.min_f1 <= 1:
-            raise SettingsError(f"min_f1: must be above 0 and at most 1, is {self.min_f1}")
+        """Raises SettingsError on values out of range."""
+        if not 0 <= self.min_f1 <= 1:
+            raise SettingsError(f"min_f1: must be from 0 to 1, is {self.min_f1}")
         _at_least(self, 0, "few", "many")
 
 
