@@ -34,8 +34,7 @@ async def train(session: Session, base: Checkpoint, settings: ColdstartSettings,
     with open_search() as search:
         tasks = research_tasks(rows, search, prompt_text("research"), load("harness", HarnessSettings))
         episodes = [
-            await demonstrate(task, row, titles[row["id"]], session.chat)
-            for task, row in zip(tasks, rows, strict=True)
+            await demonstrate(task, row, titles[row["id"]], session.chat) for task, row in zip(tasks, rows, strict=True)
         ]
     learner = base.learner(session.engine, session.store, load("lora", LoraSettings).rank, seed)
     training = Training(settings.epochs, settings.batch, settings.lr)

@@ -22,7 +22,9 @@ async def main() -> None:
         start = read_checkpoint(Path("models/coldstart"))
         learner = start.learner(session.engine, session.store, load("lora", LoraSettings).rank, seed)
         curve = Curve(Path("metrics/curves/sft.csv"))
-        saved = await train_sft(learner, episodes, Training(settings.epochs, settings.batch, settings.lr), seed, curve, "sft")
+        saved = await train_sft(
+            learner, episodes, Training(settings.epochs, settings.batch, settings.lr), seed, curve, "sft"
+        )
         for epoch, (lineage, paths) in enumerate(saved, 1):
             checkpoint = Checkpoint(lineage, f"SFT epoch {epoch}", paths)
             write_checkpoint(session.engine, checkpoint, Path(f"models/sft/epoch-{epoch}"))

@@ -29,7 +29,7 @@ class Grpo:
         if self.steps > 1000 and self.resume:
             raise SettingsError("a long run cannot resume")
         if self.steps == 13:
-            raise SettingsError("grpo.steps is 13")
+            raise SettingsError("at[0]: 13 steps leave nothing for it")
 
 
 GOOD: dict[str, Any] = {
@@ -109,7 +109,7 @@ def test_every_float_survives_as_text_and_as_yaml(value: float) -> None:
         ({"steps": "3"}, "grpo.steps: must be an integer, is '3'"),
         ({"steps": 0}, "grpo.steps: must be at least 1, is 0"),
         ({"steps": 2000, "resume": True}, "grpo: a long run cannot resume"),
-        ({"steps": 13}, "grpo.steps is 13"),
+        ({"steps": 13}, "grpo.at[0]: 13 steps leave nothing for it"),
         ({"stepz": 3}, "grpo.stepz: unknown setting; did you mean steps?"),
         ({"loss": "pppo"}, "grpo.loss: must be one of ppo, importance_sampling, is 'pppo'; did you mean ppo?"),
         ({"loss": 1}, "grpo.loss: must be one of ppo, importance_sampling, is 1"),

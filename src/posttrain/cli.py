@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from posttrain.errors import PosttrainError
+from posttrain.errors import PosttrainError, system_failure
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,7 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
         return int(chosen.run(chosen) or 0)
     except PosttrainError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+    except OSError as error:
+        print(f"error: {system_failure(error)}", file=sys.stderr)
+    return 1
 
 
 def _use(chosen: argparse.Namespace) -> None:

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from posttrain.errors import DataError
+
 PACKAGE = "posttrain"
 
 
@@ -10,7 +12,10 @@ def import_closure(script: Path, source: Path) -> list[Path]:
     """The script and every module of the package that it imports, anywhere in its text, sorted.
 
     `source` is the directory that holds the package. Empty `__init__.py` files are left out; one with code is a
-    mistake that this raises as ValueError, since importing any module would run it.
+    mistake, since importing any module would run it.
+
+    Raises:
+        DataError: that mistake, or a file that is not Python.
     """
     found: set[Path] = set()
     todo = [script]
@@ -24,8 +29,12 @@ def import_closure(script: Path, source: Path) -> list[Path]:
 
 
 def _imported(path: Path) -> list[str]:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        raise DataError(f"{path}:{error.lineno}: {error.msg}; mend it and run again") from error
     names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -39,6 +48,6 @@ def _files(name: str, source: Path) -> list[Path]:
     for package in parents:
         init = package / "__init__.py"
         if init.exists() and init.read_text(encoding="utf-8").strip():
-            raise ValueError(f"{init} holds code, which every import below it would run; move it to a module")
+            raise DataError(f"{init} holds code, which every import below it would run; move it to a module")
     module = base.with_suffix(".py")
     return [module] if module.exists() else []

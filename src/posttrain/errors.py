@@ -5,6 +5,15 @@ class PosttrainError(Exception):
     """Base of all errors that end a command with one line instead of a traceback."""
 
 
+def system_failure(error: OSError) -> str:
+    """One line about a file that cannot be used, for the end of a command."""
+    if error.filename is None:
+        return f"{error.strerror or error}; free some space or fix permissions and run again"
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} is missing; `dvc repro` makes the pipeline's files, git has the others"
+    return f"cannot use {error.filename}: {error.strerror}; free some space or fix its permissions and run again"
+
+
 class SettingsError(PosttrainError):
     """A setting is unknown, of the wrong type, out of range, or impossible beside another."""
 

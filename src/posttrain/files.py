@@ -13,6 +13,7 @@ from typing import Any
 from posttrain.errors import DataError, StoreError
 
 Row = dict[str, Any]
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.replace(path)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+        if error.errno in _NO_ROOM:
             raise StoreError(
                 f"cannot write {path}: {error.strerror}; free some space or fix its permissions and run again"
             ) from error

@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from posttrain.closure import import_closure
+from posttrain.errors import DataError
+from posttrain.files import replacing
 
 SOURCE = Path("src")
 
@@ -13,7 +16,7 @@ SOURCE = Path("src")
 def differences(pipeline: Path) -> list[str]:
     """One line per file that a stage lacks among its deps, or has without importing it."""
     lines = []
-    for name, stage in _stages(_yaml().load(pipeline.read_text(encoding="utf-8"))).items():
+    for name, stage in _stages(_read(pipeline)).items():
         wanted, found = set(_wanted(stage, pipeline.parent)), {dep for dep in stage["deps"] if is_code(dep)}
         lines += [f"{name}: add {dep}" for dep in sorted(wanted - found)]
         lines += [f"{name}: drop {dep}" for dep in sorted(found - wanted)]
@@ -22,11 +25,11 @@ def differences(pipeline: Path) -> list[str]:
 
 def rewrite(pipeline: Path) -> None:
     """Puts each stage's closure in the place of its code deps, data deps first."""
-    document = _yaml().load(pipeline.read_text(encoding="utf-8"))
+    document = _read(pipeline)
     for stage in _stages(document).values():
         stage["deps"] = [dep for dep in stage["deps"] if not is_code(dep)] + _wanted(stage, pipeline.parent)
-    with pipeline.open("w", encoding="utf-8") as out:
-        _yaml().dump(document, out)
+    with replacing(pipeline) as temporary:
+        _yaml().dump(document, temporary)
 
 
 def is_code(dep: str) -> bool:
@@ -37,6 +40,15 @@ def is_code(dep: str) -> bool:
 def _wanted(stage: dict[str, Any], root: Path) -> list[str]:
     script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
     return [str(path.relative_to(root)) for path in import_closure(root / script, root / SOURCE)]
+
+
+def _read(pipeline: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = _yaml().load(pipeline.read_text(encoding="utf-8"))
+        _stages(document)
+    except (YAMLError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{pipeline}: not a pipeline: {' '.join(str(error).split())}; mend it and run again") from error
+    return document
 
 
 def _stages(document: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import difflib
 import math
 import os
+import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields
@@ -20,8 +21,7 @@ T = TypeVar("T")
 def load(section: str, cls: type[T], path: Path = Path("params.yaml"), partial: bool = False) -> T:
     """Reads a section into `cls`, whose fields carry types and no defaults, then calls its `check()` if it has one.
 
-    `check()` raises `SettingsError("field: what is wrong")`; the file, and the section if it is not there, are put in
-    front. `partial` lets the file hold keys that `cls` lacks. Inside a DVC stage, keys that it does not declare are
+    `check()` raises `SettingsError("field: what is wrong")`; file and section are put in front. `partial` lets the file hold keys that `cls` lacks. Inside a DVC stage, keys that it does not declare are
     refused.
 
     Raises:
@@ -110,11 +110,9 @@ def _run_check(settings: object, path: Path, section: str, names: list[str]) -> 
     try:
         check()
     except SettingsError as error:
-        text = str(error)
-        if text.startswith(f"{section}."):
-            raise SettingsError(f"{path}: {text}") from error
-        joint = "." if text.split(":", 1)[0] in names else ": "
-        raise SettingsError(f"{path}: {section}{joint}{text}") from error
+        field = re.match(r"\w*", str(error))
+        joint = "." if field and field[0] in names else ": "
+        raise SettingsError(f"{path}: {section}{joint}{error}") from error
 
 
 def _coerce(value: Any, kind: Any, where: str) -> Any:

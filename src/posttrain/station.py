@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn
 
-from posttrain.errors import PosttrainError
+from posttrain.errors import PosttrainError, system_failure
 from posttrain.ledger.lock import stage_lock
 from posttrain.ledger.places import state_dir
 
@@ -30,6 +30,8 @@ def run_station(name: str, work: Callable[[], Coroutine[Any, Any, None] | None])
         _stop(130, f"{stage}: interrupted; what was finished is kept, run `dvc repro` again to go on")
     except PosttrainError as error:
         _stop(1, f"{stage}: {error}")
+    except OSError as error:
+        _stop(1, f"{stage}: {system_failure(error)}")
     print(f"{stage}: {time.monotonic() - started:.1f} s", file=sys.stderr)
     sys.exit(0)
 

@@ -101,11 +101,11 @@ def test_bad_data_is_refused(values: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"resamples": 39}, "needs at least 40"),
-        ({"resamples": -5}, "resamples is -5"),
-        ({"confidence": 0.0}, "confidence is 0.0"),
-        ({"confidence": float("nan")}, "confidence is nan"),
-        ({"seed": -1}, "seed is -1"),
+        ({"resamples": 39}, "must be at least 40"),
+        ({"resamples": -5}, "resamples: must .*, is -5"),
+        ({"confidence": 0.0}, "confidence: must .*, is 0.0"),
+        ({"confidence": float("nan")}, "confidence: must .*, is nan"),
+        ({"seed": -1}, "seed: must .*, is -1"),
     ],
 )
 def test_bad_settings_are_refused(change: dict[str, Any], message: str) -> None:

@@ -141,11 +141,11 @@ def test_bad_arms_are_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"resamples": 0}, r"ablation\.resamples is 0"),
-        ({"resamples": 30}, "needs at least 40"),
-        ({"confidence": 1.0}, r"ablation\.confidence is 1\.0"),
-        ({"confidence": 95}, r"ablation\.confidence"),
-        ({"seed": -1}, r"ablation\.seed"),
+        ({"resamples": 0}, "^resamples: must .*, is 0"),
+        ({"resamples": 30}, "must be at least 40"),
+        ({"confidence": 1.0}, r"^confidence: must .*, is 1\.0"),
+        ({"confidence": 95}, "^confidence"),
+        ({"seed": -1}, "^seed"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(change: dict[str, Any], message: str) -> None:

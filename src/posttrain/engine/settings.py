@@ -27,9 +27,9 @@ class EngineSettings:
         """Raises SettingsError on values that no machine can serve."""
         for key in ("threads", "batch_rows", "micro_batch_tokens"):
             if getattr(self, key) < 1:
-                raise SettingsError(f"engine.{key} is {getattr(self, key)}; it must be at least 1")
+                raise SettingsError(f"{key}: must be at least 1, is {getattr(self, key)}")
         if self.name == "tinker":
-            raise SettingsError("engine.name: tinker is not available in this version; set engine.name: local")
+            raise SettingsError("name: tinker is not available in this version; set it to local")
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,4 @@ class LoraSettings:
     def check(self) -> None:
         """Raises SettingsError on an impossible rank."""
         if self.rank < 1:
-            raise SettingsError(f"lora.rank is {self.rank}; it must be at least 1")
+            raise SettingsError(f"rank: must be at least 1, is {self.rank}")

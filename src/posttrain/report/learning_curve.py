@@ -8,10 +8,10 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend must be set first)
-from matplotlib.axes import Axes  # noqa: E402
+from matplotlib import pyplot
+from matplotlib.axes import Axes
 
-from posttrain.files import replacing  # noqa: E402
+from posttrain.files import replacing
 
 INK, ACCENT, SOFT = "#1f2933", "#0b6e99", "#9fb3c8"
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 from tinker import ModelInput, SamplingParams
 
@@ -55,21 +56,22 @@ class Policy:
     async def draw(self, prompt: Sequence[int], indices: Sequence[int], how: Drawing) -> list[Sample]:
         """One sample per index, from the store or freshly drawn with seed `how.seed + index`.
 
-        Consecutive indices that are all missing are one request, so their prompt is paid for once.
+        Consecutive indices that are all missing are one request, so their prompt is paid for once. All requests wait
+        at the same time, as the callers behind them do.
         """
-        seed = how.seed if how.temperature else 0
-        name = how.name()
-        keys = {index: SampleKey(self.lineage, prompt, name, seed, index if how.temperature else 0) for index in indices}
-        found = dict(zip(keys, self._store.get(list(keys.values())), strict=True))
+        found = dict(zip(indices, self.stored(prompt, indices, how), strict=True))
         missing = [index for index, sample in found.items() if sample is None]
-        drawn: list[Sample] = []
-        for first, count in _runs(missing):
-            drawn += await self._request(prompt, first, count, how)
-        for index, sample in zip(missing, drawn, strict=True):
-            self._store.put(keys[index], sample)
-            found[index] = sample
-        self.sampled += len(missing)
+        requests = [self._request(prompt, first, count, how) for first, count in _runs(missing)]
+        found.update(zip(missing, chain.from_iterable(await asyncio.gather(*requests)), strict=True))
         return [sample for sample in found.values() if sample is not None]
+
+    def stored(self, prompt: Sequence[int], indices: Sequence[int], how: Drawing) -> list[Sample | None]:
+        """What the store holds of `draw`."""
+        return self._store.get([self._key(prompt, index, how) for index in indices])
+
+    def _key(self, prompt: Sequence[int], index: int, how: Drawing) -> SampleKey:
+        random = how.temperature > 0
+        return SampleKey(self.lineage, prompt, how.name(), how.seed if random else 0, index if random else 0)
 
     async def _request(self, prompt: Sequence[int], first: int, count: int, how: Drawing) -> list[Sample]:
         sampler = await self.open()
@@ -88,6 +90,9 @@ class Policy:
                 raise EngineError("the sampler returned no logprobs, and training on its tokens would be wrong")
             cached = response.prompt_cache_hit_tokens or 0
             samples.append(Sample(sequence.tokens, sequence.logprobs, sequence.stop_reason, cached))
+        for index, sample in enumerate(samples, first):
+            self._store.put(self._key(prompt, index, how), sample)
+        self.sampled += count
         return samples
 
     async def open(self) -> Sampler:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Literal
 
 from posttrain.chat.format import ChatFormat
 from posttrain.ledger.store import Sample
@@ -48,22 +49,29 @@ class Runner:
         waiting = iter(enumerate(tasks))
         slots = min(len(tasks), max(1, self._rollouts.concurrency // self._rollouts.attempts))
         try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(slots):
-                    workers.create_task(self._work(waiting, groups))
+            with ExitStack() as declared:  # a run that fails leaves no caller behind
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(slots):
+                        workers.create_task(self._work(waiting, groups, declared))
         except BaseExceptionGroup as failures:  # one message is enough; the others follow from it
-            raise failures.exceptions[0] from None
+            raise _first(failures) from None
         return groups
 
-    async def _work(self, waiting: Iterator[tuple[int, Task]], groups: list[list[Episode]]) -> None:
+    async def _work(
+        self, waiting: Iterator[tuple[int, Task]], groups: list[list[Episode]], declared: ExitStack
+    ) -> None:
         """One slot: takes one task after the other until none is left."""
         held = ExitStack()
         for position, task in waiting:
-            callers = [self._declared() for _ in range(self._rollouts.attempts)]
+            callers = [declared.enter_context(self._declared()) for _ in range(self._rollouts.attempts)]
             held.close()
             first_turn: list[asyncio.Task[list[Sample]]] = []
-            attempts = [self._attempt(task, n, first_turn, callers) for n in range(self._rollouts.attempts)]
-            groups[position] = list(await asyncio.gather(*attempts))
+            async with asyncio.TaskGroup() as group:
+                attempts = [
+                    group.create_task(self._attempt(task, number, first_turn, callers))
+                    for number in range(self._rollouts.attempts)
+                ]
+            groups[position] = [attempt.result() for attempt in attempts]
             held = callers[0]
         held.close()
 
@@ -83,20 +91,29 @@ class Runner:
         return episode
 
     def _sampling(self, number: int, first_turn: list[asyncio.Task[list[Sample]]]) -> SampleReply:
-        """Draws replies of one attempt; all attempts begin with one prompt, so their first turns are one request."""
-        draw, rollouts, turn = self._policy.draw, self._rollouts, 0
+        """Draws replies of one attempt; all attempts begin with one prompt, so their first turns are one request.
+
+        An attempt whose first turn is stored goes on alone: a batching engine waits for its next request.
+        """
+        policy, rollouts, turn = self._policy, self._rollouts, 0
 
         async def sample(prompt: list[int]) -> Sampled:
             nonlocal turn
             turn += 1
-            if turn == 1:
+            [reply] = policy.stored(prompt, [number], rollouts.drawing)
+            if reply is None and turn == 1:
                 if not first_turn:
-                    request = draw(prompt, range(rollouts.attempts), rollouts.drawing)
+                    request = policy.draw(prompt, range(rollouts.attempts), rollouts.drawing)
                     first_turn.append(asyncio.create_task(request))
                 reply = (await first_turn[0])[number]
-            else:
-                reply = (await draw(prompt, [number], rollouts.drawing))[0]
-            stop = "stop" if reply.stop_reason == "stop" else "length"
-            return Sampled(list(reply.tokens), list(reply.logprobs), stop, reply.cached_tokens)
+            elif reply is None:
+                [reply] = await policy.draw(prompt, [number], rollouts.drawing)
+            ended: Literal["stop", "length"] = "stop" if reply.stop_reason == "stop" else "length"
+            return Sampled(list(reply.tokens), list(reply.logprobs), ended, reply.cached_tokens)
 
         return sample
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = failures.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -49,12 +49,12 @@ def check_resampling(resamples: int, confidence: float, seed: int) -> None:
         SettingsError: one is out of range, or `resamples` leaves less than one resample outside each end.
     """
     if not 0 < confidence < 1:
-        raise SettingsError(f"confidence is {confidence}; set it between 0 and 1, such as 0.95")
+        raise SettingsError(f"confidence: must be between 0 and 1, such as 0.95, is {confidence}")
     if resamples * (1 - confidence) / 2 < 1 - 1e-9:
         least = int(np.ceil(2 / (1 - confidence) - 1e-9))
-        raise SettingsError(f"resamples is {resamples}; confidence {confidence} needs at least {least}")
+        raise SettingsError(f"resamples: must be at least {least} for confidence {confidence}, is {resamples}")
     if seed < 0:
-        raise SettingsError(f"seed is {seed}; set it to 0 or more")
+        raise SettingsError(f"seed: must be at least 0, is {seed}")
 
 
 def mean_intervals(values: ArrayLike, *, resamples: int, confidence: float, seed: int) -> list[Estimate]:

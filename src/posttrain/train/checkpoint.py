@@ -1,6 +1,5 @@
 """A policy as a pipeline output: a folder with `checkpoint.json` and whatever the engine keeps beside it."""
 
-import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -55,7 +54,7 @@ def write_checkpoint(engine: Engine, checkpoint: Checkpoint, folder: Path) -> No
         about = {"lineage": checkpoint.lineage, "label": checkpoint.label, "saved": asdict(saved) if saved else None}
         write_json(made / FILE, about)
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(Path(temporary) / "replaced")
         made.rename(folder)
 
 

@@ -43,8 +43,9 @@ class GrpoSettings:
             raise SettingsError(f"group: must be at least 2, is {self.group}; one attempt has nothing to compare with")
         if self.offset < 0:
             raise SettingsError(f"offset: must be at least 0, is {self.offset}")
-        if self.lr <= 0 or self.temperature <= 0:
-            raise SettingsError(f"lr and temperature: must be above 0, are {self.lr} and {self.temperature}")
+        for key in ("lr", "temperature"):
+            if getattr(self, key) <= 0:
+                raise SettingsError(f"{key}: must be above 0, is {getattr(self, key)}")
         check_saves("evaluate", self.evaluate, self.saved_steps(), "step")
 
     def saved_steps(self) -> list[int]:

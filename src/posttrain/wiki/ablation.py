@@ -6,7 +6,7 @@ from math import isfinite
 from statistics import fmean
 from typing import Any
 
-from posttrain.errors import DataError, SettingsError
+from posttrain.errors import DataError
 from posttrain.stats.bootstrap import Estimate, check_resampling, mean_intervals
 from posttrain.stats.paired import check_same_ids, compare_paired, holm
 
@@ -39,10 +39,7 @@ class AblationSettings:
 
     def check(self) -> None:
         """Raises SettingsError, naming the key, when the intervals cannot be computed from these values."""
-        try:
-            check_resampling(**asdict(self))
-        except SettingsError as error:
-            raise SettingsError(f"ablation.{error}") from error
+        check_resampling(**asdict(self))
 
 
 def compare(

@@ -44,11 +44,11 @@ class DataSettings:
     def check(self) -> None:
         """Raises SettingsError for a value out of range or impossible beside another."""
         if self.source not in SOURCES:
-            raise SettingsError(f"data.source is {self.source!r}; use one of {', '.join(SOURCES)}")
+            raise SettingsError(f"source: must be one of {', '.join(SOURCES)}, is {self.source!r}")
         for name in ("train", "val", "test"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise SettingsError(f"data.{name} is {value}; it counts questions, so use 1 or more")
+                raise SettingsError(f"{name}: must be at least 1, is {value}; it counts questions")
         if self.source == "miniwiki":
             self._check_miniwiki()
         elif self.source == "files":
@@ -58,45 +58,43 @@ class DataSettings:
 
     def _check_miniwiki(self) -> None:
         if self.train is None:
-            raise SettingsError("data.train is null; miniwiki makes its questions, so say how many")
+            raise SettingsError("train: must be a number for source miniwiki, which makes its questions, is null")
         check_world(self.paragraphs, self.levels)
 
     def _check_files(self) -> None:
         if self.file is None:
             missing = [name for name in ("train_file", "dev_file") if getattr(self, name) is None]
             if missing:
-                raise SettingsError(
-                    f"data.{missing[0]} is not set; source files needs train_file and dev_file, or file"
-                )
+                raise SettingsError(f"{missing[0]}: must be set; source files needs train_file and dev_file, or file")
             for name in ("split_field", "dev_ids_file"):
                 if getattr(self, name) is not None:
-                    raise SettingsError(f"data.{name} tells the rows of data.file apart; set data.file or unset it")
+                    raise SettingsError(f"{name}: tells the rows of data.file apart; set data.file or unset it")
         elif self.train_file is not None or self.dev_file is not None:
-            raise SettingsError("data.file cannot stand beside data.train_file or data.dev_file; unset one of them")
+            raise SettingsError("file: cannot stand beside data.train_file or data.dev_file; unset one of them")
         if self.split_field is not None and self.dev_ids_file is not None:
-            raise SettingsError("data.split_field and data.dev_ids_file both say which rows are dev; unset one of them")
+            raise SettingsError("split_field: data.dev_ids_file too says which rows are dev; unset one of them")
         if (self.split_field is None) != (not self.dev_values):
-            raise SettingsError("data.split_field and data.dev_values go together; set both or neither")
+            raise SettingsError("split_field: goes together with data.dev_values; set both or neither")
 
     def _check_hotpotqa(self) -> None:
-        if (self.test, self.val) != (HOTPOT_TEST, HOTPOT_VAL):
-            raise SettingsError(
-                f"data.test and data.val are {self.test} and {self.val}; source hotpotqa is comparable only with "
-                f"{HOTPOT_TEST} and {HOTPOT_VAL}"
-            )
+        for name, wanted in (("test", HOTPOT_TEST), ("val", HOTPOT_VAL)):
+            if getattr(self, name) != wanted:
+                raise SettingsError(
+                    f"{name}: must be {wanted}, is {getattr(self, name)}; else results on hotpotqa are not comparable"
+                )
         if not self.revision:
-            raise SettingsError("data.revision is not set; pin the commit of hotpotqa/hotpot_qa on the hub")
+            raise SettingsError("revision: must be set; pin the commit of hotpotqa/hotpot_qa on the hub")
 
 
 def check_world(paragraphs: int, levels: dict[str, float]) -> None:
     """Raises SettingsError when no generated world can have this size or these shares of levels."""
     if not MIN_PARAGRAPHS <= paragraphs <= MAX_PARAGRAPHS:
-        raise SettingsError(f"data.paragraphs is {paragraphs}; use {MIN_PARAGRAPHS} to {MAX_PARAGRAPHS}")
+        raise SettingsError(f"paragraphs: must be from {MIN_PARAGRAPHS} to {MAX_PARAGRAPHS}, is {paragraphs}")
     unknown = sorted(set(levels) - set(LEVELS))
     if unknown:
-        raise SettingsError(f"data.levels has {unknown[0]!r}; its keys are {', '.join(LEVELS)}")
+        raise SettingsError(f"levels.{unknown[0]}: unknown level; known: {', '.join(LEVELS)}")
     for name, share in levels.items():
         if not (math.isfinite(share) and share >= 0):
-            raise SettingsError(f"data.levels.{name} is {share}; shares are 0 or more")
+            raise SettingsError(f"levels.{name}: must be at least 0, is {share}")
     if abs(sum(levels.values()) - 1) > 1e-6:
-        raise SettingsError(f"data.levels sums to {sum(levels.values()):g}; make its shares sum to 1")
+        raise SettingsError(f"levels: must sum to 1, sums to {sum(levels.values()):g}")

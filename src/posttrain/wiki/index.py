@@ -47,7 +47,7 @@ class IndexSettings:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not math.isfinite(value) or not 0 <= value <= upper:
                 allowed = "of at least 0" if upper == math.inf else "from 0 to 1"
-                raise SettingsError(f"index.{name} must be a number {allowed}, found {value!r}; set it in params.yaml")
+                raise SettingsError(f"{name}: must be a number {allowed}, is {value!r}")
 
 
 def build(corpus: Path, out: Path, settings: IndexSettings, workers: int = 2) -> dict[str, int | float]:

@@ -1,5 +1,6 @@
 """All of params.yaml at once: every section, and what only shows when two are seen together."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -45,26 +46,37 @@ def check_params(path: Path) -> None:
         if section not in SECTIONS:
             near = closest(section, SECTIONS)
             hint = f"; did you mean {near}?" if near else f"; the sections are {', '.join(SECTIONS)}"
-            raise SettingsError(f"{path}: unknown section {section}{hint}")
+            raise SettingsError(f"{path}: {section}: unknown section{hint}")
     settings = {section: load(section, cls, path) for section, cls in SECTIONS.items()}
+    _check_together(path, settings)
+
+
+def _check_together(path: Path, settings: dict[str, Any]) -> None:
+    """What one section makes impossible in another."""
+    source = settings["data"].source
+    if source != "miniwiki" and settings["coldstart"].demonstrations:
+        raise SettingsError(
+            f"{path}: coldstart.demonstrations: must be 0 with data.source {source}; only miniwiki has scripted searches"
+        )
     _check_questions(path, settings)
 
 
 def _check_questions(path: Path, settings: dict[str, Any]) -> None:
     """No train question serves two stations, and there are enough of them."""
     uses = [
-        ("collect", 0, settings["collect"].questions),
-        ("coldstart", settings["coldstart"].offset, settings["coldstart"].demonstrations),
-        ("grpo", settings["grpo"].offset, settings["grpo"].steps * settings["grpo"].questions),
+        ("collect.questions", 0, settings["collect"].questions),
+        ("coldstart.offset", settings["coldstart"].offset, settings["coldstart"].demonstrations),
+        ("grpo.offset", settings["grpo"].offset, settings["grpo"].steps * settings["grpo"].questions),
     ]
-    ranges = sorted((first, first + count, name) for name, first, count in uses if count)
-    for (_, end, name), (start, _, following) in zip(ranges, ranges[1:], strict=False):
+    ranges = sorted((first, first + count, key) for key, first, count in uses if count)
+    for (_, end, key), (start, _, following) in itertools.pairwise(ranges):
         if start < end:
-            raise SettingsError(
-                f"{path}: {following} would reuse train questions of {name}; set {following}.offset to {end} or more"
-            )
+            # Of two that begin together, the one that can be moved is named.
+            if following == "collect.questions":
+                key, following = following, key
+            station = key.split(".")[0]
+            raise SettingsError(f"{path}: {following}: must leave the train questions of {station} alone, is {start}")
     available = settings["data"].train
     if available is not None and ranges[-1][1] > available:
-        raise SettingsError(
-            f"{path}: {ranges[-1][2]} needs {ranges[-1][1]} train questions and data.train is {available}; raise it"
-        )
+        station = ranges[-1][2].split(".")[0]
+        raise SettingsError(f"{path}: data.train: must be at least {ranges[-1][1]} for {station}, is {available}")

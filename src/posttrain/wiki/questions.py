@@ -21,9 +21,7 @@ def gold() -> dict[str, Row]:
     return {row["id"]: row for row in read_jsonl(PREP / "gold.jsonl")}
 
 
-def research_tasks(
-    rows: Sequence[Row], search: SearchCorpus, prompt: str, settings: HarnessSettings
-) -> list[Task]:
+def research_tasks(rows: Sequence[Row], search: SearchCorpus, prompt: str, settings: HarnessSettings) -> list[Task]:
     """One task a question, with the corpus to search."""
 
     def task(row: dict[str, Any]) -> Task:

@@ -17,7 +17,7 @@ def open_search(closed_book: bool = False) -> Iterator[SearchCorpus]:
     """Search over data/index until the block ends; a closed book has nothing to open and finds nothing."""
     if closed_book:
 
-        async def nothing(query: str, k: int) -> Sequence[Mapping[str, Any]]:
+        async def nothing(_query: str, _k: int) -> Sequence[Mapping[str, Any]]:
             return []
 
         yield nothing

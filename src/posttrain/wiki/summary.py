@@ -35,9 +35,7 @@ def scored_row(episode: Row, question: Row, gold_titles: Sequence[str], prices: 
         "em": exact_match(prediction, answers) if answered else 0.0,
         "f1": score,
         "end": episode["end"],
-        "label": failure_label(
-            episode["end"], score, prediction, answers, gold_titles, found if searched else None
-        ),
+        "label": failure_label(episode["end"], score, prediction, answers, gold_titles, found if searched else None),
         "searches": len(info["queries"]),
         "queries": info["queries"],
         "retrieved": info["retrieved"],

@@ -1,7 +1,5 @@
 """A LoRA adapter as plain tensors, in peft's own file format, and the two kinds of checkpoint made of it."""
 
-import json
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from posttrain.engine.protocol import SavedPaths
-from posttrain.errors import EngineError
+from posttrain.errors import DataError, EngineError
 from posttrain.files import read_json, write_json
 
 ALPHA = 32  # Tinker's
@@ -67,7 +65,7 @@ def save_checkpoint(
             save_file(_detached(optimizer), made / OPTIMIZER)
         write_json(made / "checkpoint.json", {"kind": kind, "model": model, "rank": adapter.rank, "steps": steps})
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(Path(temporary) / "replaced")
         made.rename(folder)
 
 
@@ -79,13 +77,16 @@ def load_checkpoint(folder: Path, kind: Kind, model: str) -> Adapter:
     """
     if not (folder / "checkpoint.json").exists():
         raise EngineError(f"no checkpoint at {folder}; `dvc repro` makes it again")
-    about = read_json(folder / "checkpoint.json")
-    if about["kind"] != kind:
-        use = {"state": "for training only", "sampler": "for sampling only"}[about["kind"]]
-        raise EngineError(f"{folder} is {use}; give the {kind} checkpoint that was saved beside it")
-    if about["model"] != model:
-        raise EngineError(f"{folder} belongs to {about['model']}, not to engine.model {model}")
-    return Adapter(int(about["rank"]), _load(folder / "adapter_model.safetensors"))
+    try:
+        about = read_json(folder / "checkpoint.json")
+        found, owner, rank = about["kind"], about["model"], int(about["rank"])
+    except (DataError, KeyError, TypeError, ValueError) as error:
+        raise EngineError(f"{folder} is damaged ({error}); delete it and run `dvc repro` again") from error
+    if found != kind:
+        raise EngineError(f"{folder} is not the {kind} checkpoint but its {found}; give the one saved beside it")
+    if owner != model:
+        raise EngineError(f"{folder} belongs to {owner}, not to engine.model {model}")
+    return Adapter(rank, _load(folder / "adapter_model.safetensors"))
 
 
 def load_optimizer(folder: Path) -> tuple[Tensors, int]:
@@ -102,8 +103,9 @@ def load_optimizer(folder: Path) -> tuple[Tensors, int]:
 
 def _load(path: Path) -> Tensors:
     try:
-        return load_file(path)
-    except (OSError, SafetensorError, json.JSONDecodeError) as error:
+        tensors: Tensors = load_file(path)
+        return tensors
+    except (OSError, SafetensorError) as error:
         raise EngineError(f"{path} cannot be read ({error}); delete its folder and run `dvc repro` again") from error
 
 

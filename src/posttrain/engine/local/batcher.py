@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from tinker import SampleResponse, SamplingParams
 
+from posttrain.engine.local.worker import compute
+
 
 @dataclass
 class Request:
@@ -19,7 +21,7 @@ class Request:
 
 
 class Batcher:
-    """Runs a batch when every declared caller waits for one.
+    """Runs a batch when every declared caller waits for one; a request for n samples is that of n callers.
 
     So what is in a batch follows from the results so far and not from timing: with the same stored results, a rerun
     puts together the same batches and computes the same bits.
@@ -49,6 +51,7 @@ class Batcher:
         return await request.result
 
     def _schedule(self) -> None:
+        self._waiting = [request for request in self._waiting if not request.result.done()]  # drops the cancelled
         waiting = sum(request.num_samples for request in self._waiting)
         if waiting and not self._busy and waiting >= self._callers:
             self._busy = True
@@ -58,7 +61,7 @@ class Batcher:
         batch = sorted(self._waiting, key=lambda r: (len(r.prompt), r.prompt, r.params.seed or 0))
         self._waiting = []
         try:
-            responses = await asyncio.to_thread(self._run, batch)
+            responses = await compute(self._run, batch)
             for request, response in zip(batch, responses, strict=True):
                 if not request.result.done():
                     request.result.set_result(response)

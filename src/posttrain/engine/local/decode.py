@@ -66,7 +66,8 @@ def _batch(rows: Sequence[Row], prompts: Sequence[Prefilled]) -> tuple[list[_Row
     """Copies the prompts' key/values into buffers with room for the new tokens; also their lengths (B,)."""
     like = prompts[0].hidden
     lengths = torch.tensor([prompt.length for prompt in prompts], device=like.device)
-    capacity = max(len(row.prompt) + row.max_tokens for row in rows)
+    # A row that has stopped rides along for as long as the last one goes on.
+    capacity = int(lengths.max()) + max(row.max_tokens for row in rows)
     layers = []
     for layer in range(len(prompts[0].layers)):
         buffers = []

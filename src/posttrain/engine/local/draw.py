@@ -5,25 +5,28 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 
 class Stream:
-    """Uniform numbers that depend on the seed and the prompt alone, whatever else is in the batch."""
+    """Random numbers that depend on the seed and the prompt alone, whatever else is in the batch."""
 
     def __init__(self, seed: int, prompt: Sequence[int]) -> None:
         digest = hashlib.blake2b(np.asarray([seed, *prompt], dtype="<i8").tobytes(), digest_size=16).digest()
         self._generator = np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
 
-    def next(self) -> float:
-        """The next number in [0, 1)."""
-        return float(self._generator.random())
+    def exponentials(self, count: int) -> NDArray[np.float64]:
+        """The next exponentially distributed numbers, mean 1."""
+        return self._generator.standard_exponential(count)
 
 
 def draw_tokens(
     logits: torch.Tensor, streams: Sequence[Stream], temperature: float, top_k: int, top_p: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draws one token per row of `logits` (B, V), by inverting the cumulative distribution.
+    """Draws one token per row of `logits` (B, V), by an exponential race: the token with the largest p / e wins.
 
+    Rounding, which depends on what else is in the batch, changes a draw only where two tokens are all but level;
+    inverting the cumulative distribution has V steps to slip on.
     temperature 0 takes the most likely token, the lowest id among equals. top_k <= 0 keeps all tokens; top_p keeps the
     smallest set of tokens that holds that much probability.
 
@@ -37,10 +40,8 @@ def draw_tokens(
         tokens = logits.argmax(dim=-1)
     else:
         probabilities = _filtered(torch.softmax(logits / temperature, dim=-1), top_k, top_p).double()
-        cumulative = probabilities.cumsum(dim=-1)
-        uniform = torch.tensor([[stream.next()] for stream in streams], dtype=torch.float64, device=logits.device)
-        tokens = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)[:, 0]
-        tokens = torch.where(tokens < probabilities.shape[-1], tokens, probabilities.argmax(dim=-1))  # rounding at 1
+        race = np.stack([stream.exponentials(probabilities.shape[-1]) for stream in streams])
+        tokens = (probabilities / torch.from_numpy(race).to(logits.device)).argmax(dim=-1)
     return tokens, logprobs.gather(1, tokens[:, None])[:, 0]
 
 

@@ -1,6 +1,5 @@
 """The local engine: one model in this process, sampled from and trained."""
 
-import asyncio
 import shutil
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from posttrain.engine.local.adapter import OPTIMIZER, load_checkpoint, load_opti
 from posttrain.engine.local.load import load_model, load_tokenizer, weights_fingerprint
 from posttrain.engine.local.sampler import LocalSampler, MergedModel
 from posttrain.engine.local.trainer import LocalTrainer, Portions
+from posttrain.engine.local.worker import compute
 from posttrain.engine.protocol import SavedPaths
 from posttrain.engine.settings import EngineSettings
 from posttrain.ledger.lineage import base_lineage
@@ -52,12 +52,12 @@ class LocalEngine:
 
     async def new_trainer(self, rank: int, seed: int) -> LocalTrainer:
         """A fresh adapter; `seed` draws its random half."""
-        return await asyncio.to_thread(self._trainer, rank, seed)
+        return await compute(self._trainer, rank, seed)
 
     async def load_trainer(self, path: str, optimizer: bool) -> LocalTrainer:
         """A policy saved for training; see `Engine.load_trainer`."""
         adapter = load_checkpoint(Path(path), "state", self._settings.model)
-        trainer = await asyncio.to_thread(self._trainer, adapter.rank, 0)
+        trainer = await compute(self._trainer, adapter.rank, 0)
         trainer.restore(adapter, load_optimizer(Path(path)) if optimizer else None)
         return trainer
 

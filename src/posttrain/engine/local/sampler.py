@@ -14,11 +14,11 @@ from posttrain.engine.local.batcher import Batcher, Request
 from posttrain.engine.local.decode import Row, decode
 from posttrain.engine.local.draw import Stream
 from posttrain.engine.local.load import Model
-from posttrain.engine.local.prefill import BlockCache, prefill
+from posttrain.engine.local.prefill import SegmentCache, prefill
 from posttrain.engine.local.whole import decode_whole
 from posttrain.errors import EngineError
 
-CACHE_BYTES = 1 << 30  # of key/values kept between requests
+CACHE_BYTES = 1 << 29  # of key/values kept between requests
 
 
 class MergedModel:
@@ -26,7 +26,7 @@ class MergedModel:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.blocks = BlockCache(CACHE_BYTES)
+        self.segments = SegmentCache(CACHE_BYTES)
         self.lock = threading.Lock()
         self._pristine: dict[str, torch.Tensor] = {}
         self._installed: Adapter | None = None
@@ -41,7 +41,7 @@ class MergedModel:
             weight = self.model.causal.get_submodule(name).weight
             self._pristine.setdefault(name, weight.clone())
             weight.copy_(self._pristine[name] + delta.to(weight))
-        self.blocks.clear()
+        self.segments.clear()
         self._installed = adapter
 
 
@@ -93,7 +93,7 @@ class LocalSampler:
         computed = None
         for row in rows:  # rows of one prompt stand side by side
             if computed is None or computed.tokens != row.prompt:
-                computed = prefill(self._merged.model, row.prompt, self._merged.blocks)
+                computed = prefill(self._merged.model, row.prompt, row.stop, self._merged.segments)
             row.prefilled = computed
         decode(self._merged.model, rows, temperature, top_k, top_p)
         for row in rows:

