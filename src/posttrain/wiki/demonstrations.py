@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from posttrain.chat.format import ChatFormat
-from posttrain.errors import SettingsError
+from posttrain.errors import DataError
 from posttrain.files import Row
 from posttrain.rollout.episode import Episode
 from posttrain.rollout.loop import Sampled, run_episode
@@ -11,17 +11,17 @@ from posttrain.rollout.runner import Task
 
 
 async def demonstrate(task: Task, question: Row, gold: Row, chat: ChatFormat) -> Episode:
-    """Searches for each scripted query in turn, then gives the gold answer.
+    """Searches for each scripted query in turn, else for each gold title, then gives the gold answer.
 
     Raises:
-        SettingsError: the data's source has no scripted queries.
+        DataError: the question has neither.
     """
-    if not gold.get("queries"):
-        raise SettingsError(
-            f"coldstart.demonstrations: question {question['id']} has no scripted queries (only data.source miniwiki "
-            "has them); set coldstart.demonstrations to 0"
+    queries = gold.get("queries") or gold["titles"]
+    if not queries:
+        raise DataError(
+            f"question {question['id']} has no supporting titles to demonstrate with; set coldstart.demonstrations to 0"
         )
-    replies = [f"<search>{query}</search>" for query in gold["queries"]]
+    replies = [f"<search>{query}</search>" for query in queries]
     replies.append(f"<answer>{question['answers'][0]}</answer>")
     script = iter(replies)
 

@@ -48,16 +48,6 @@ def check_params(path: Path) -> None:
             hint = f"; did you mean {near}?" if near else f"; the sections are {', '.join(SECTIONS)}"
             raise SettingsError(f"{path}: {section}: unknown section{hint}")
     settings = {section: load(section, cls, path) for section, cls in SECTIONS.items()}
-    _check_together(path, settings)
-
-
-def _check_together(path: Path, settings: dict[str, Any]) -> None:
-    """What one section makes impossible in another."""
-    source = settings["data"].source
-    if source != "miniwiki" and settings["coldstart"].demonstrations:
-        raise SettingsError(
-            f"{path}: coldstart.demonstrations: must be 0 with data.source {source}; only miniwiki has scripted searches"
-        )
     _check_questions(path, settings)
 
 
