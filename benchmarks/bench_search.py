@@ -44,7 +44,8 @@ def build_plain(corpus: Path, index: Path) -> None:
 
 
 def build_ours(corpus: Path, index: Path) -> None:
-    from posttrain.wiki.index import IndexSettings, build
+    from posttrain.wiki.index import build
+    from posttrain.wiki.index_settings import IndexSettings
 
     build(corpus, index, IndexSettings(k1=1.5, b=0.75), workers=2)
 

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.files import read_jsonl, sha256_file, write_json, write_text
 from posttrain.ledger.places import samples_path
 from posttrain.ledger.store import SampleStore
 from posttrain.settings import load
-from posttrain.station import run_station
-from posttrain.wiki.ablation import ARMS, AblationSettings, compare, markdown_table
+from posttrain.wiki.ablation import ARMS, compare, markdown_table
+from posttrain.wiki.ablation_settings import AblationSettings
 from posttrain.wiki.questions import PREP
 
 
@@ -22,4 +23,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("ablation", main)
+    station.run("ablation", main)

@@ -8,9 +8,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from posttrain import station
 from posttrain.files import read_json, write_json
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.wiki.choose import choose
 
 
@@ -23,16 +23,16 @@ class Candidates:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("station", choices=["sft", "grpo"])
-    station = parser.parse_args().station
-    candidates = load(station, Candidates, partial=True).evaluate
-    unit = "epoch" if station == "sft" else "step"
-    measured = {number: read_json(Path(f"metrics/val/{station}/{number}.json")) for number in candidates}
+    parser.add_argument("phase", choices=["sft", "grpo"])
+    phase = parser.parse_args().phase
+    candidates = load(phase, Candidates, partial=True).evaluate
+    unit = "epoch" if phase == "sft" else "step"
+    measured = {number: read_json(Path(f"metrics/val/{phase}/{number}.json")) for number in candidates}
     best = choose(measured)
-    shutil.copytree(f"models/{station}/{unit}-{best}", f"models/{station}_best", dirs_exist_ok=True)
+    shutil.copytree(f"models/{phase}/{unit}-{best}", f"models/{phase}_best", dirs_exist_ok=True)
     by_number = {str(number): metrics["f1"] for number, metrics in measured.items()}
-    write_json(Path(f"metrics/{station}.json"), {f"chosen_{unit}": best, f"f1_by_{unit}": by_number, **measured[best]})
+    write_json(Path(f"metrics/{phase}.json"), {f"chosen_{unit}": best, f"f1_by_{unit}": by_number, **measured[best]})
 
 
 if __name__ == "__main__":
-    run_station("choose", main)
+    station.run("choose", main)

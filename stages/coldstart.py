@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
 from posttrain.train.sft import Training, train_sft
@@ -43,4 +43,4 @@ async def train(session: Session, base: Checkpoint, settings: ColdstartSettings,
 
 
 if __name__ == "__main__":
-    run_station("coldstart", main)
+    station.run("coldstart", main)

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.engine.settings import EngineSettings
 from posttrain.files import write_jsonl
 from posttrain.progress import Progress
 from posttrain.rollout.policy import Drawing
 from posttrain.rollout.runner import Rollouts, Runner
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.train.checkpoint import read_checkpoint
 from posttrain.wiki.environment import HarnessSettings
 from posttrain.wiki.questions import questions, research_tasks
@@ -32,4 +32,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("collect", main)
+    station.run("collect", main)

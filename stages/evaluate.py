@@ -8,10 +8,10 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from posttrain import station
 from posttrain.engine.settings import EngineSettings
 from posttrain.files import sha256_file
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.train.checkpoint import read_checkpoint
 from posttrain.wiki.environment import HarnessSettings
 from posttrain.wiki.evaluate import evaluate
@@ -52,4 +52,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("evaluate", main)
+    station.run("evaluate", main)

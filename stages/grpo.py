@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
 from posttrain.files import write_json
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.train.alarms import alarms
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
@@ -36,4 +36,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("grpo", main)
+    station.run("grpo", main)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.files import write_json
 from posttrain.settings import load
-from posttrain.station import run_station
-from posttrain.wiki.index import IndexSettings, build
+from posttrain.wiki.index import build
+from posttrain.wiki.index_settings import IndexSettings
 from posttrain.wiki.questions import PREP, gold, questions
 from posttrain.wiki.recall import recall_at_k
 from posttrain.wiki.search import Searcher
@@ -25,4 +26,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("index", main)
+    station.run("index", main)

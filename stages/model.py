@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.engine.settings import EngineSettings
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.train.checkpoint import base_checkpoint, write_checkpoint
 from posttrain.wiki.session import open_session
 
@@ -15,4 +15,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("model", main)
+    station.run("model", main)

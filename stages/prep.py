@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.files import write_json
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.wiki.data_settings import DataSettings
 from posttrain.wiki.prep import prepare
 
@@ -15,4 +15,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("prep", main)
+    station.run("prep", main)

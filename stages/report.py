@@ -3,9 +3,9 @@
 import csv
 from pathlib import Path
 
+from posttrain import station
 from posttrain.files import read_json
 from posttrain.report.learning_curve import Curves, draw
-from posttrain.station import run_station
 from posttrain.wiki.ablation import ARMS
 
 
@@ -13,11 +13,11 @@ def main() -> None:
     metrics = Path("metrics")
     base, ablation = read_json(metrics / "base.json"), read_json(metrics / "ablation.json")
     val = [("base", base["f1"], base["f1_ci"])]
-    for station, unit in (("sft", "epoch"), ("grpo", "step")):
-        chosen = read_json(metrics / f"{station}.json")
+    for phase, unit in (("sft", "epoch"), ("grpo", "step")):
+        chosen = read_json(metrics / f"{phase}.json")
         for number in chosen[f"f1_by_{unit}"]:
-            measured = read_json(metrics / "val" / station / f"{number}.json")
-            val.append((f"{station.upper()} {unit} {number}", measured["f1"], measured["f1_ci"]))
+            measured = read_json(metrics / "val" / phase / f"{number}.json")
+            val.append((f"{phase.upper()} {unit} {number}", measured["f1"], measured["f1_ci"]))
     with (metrics / "curves" / "grpo.csv").open(encoding="utf-8") as rows:
         reward = [float(row["reward"]) for row in csv.DictReader(rows)]
     arms = [(title, ablation["arms"][arm]["f1"], ablation["arms"][arm]["f1_ci"]) for arm, title in ARMS.items()]
@@ -26,4 +26,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("report", main)
+    station.run("report", main)

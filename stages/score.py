@@ -6,8 +6,8 @@ usage: score.py RUN --split val|test --metrics FILE [--closed-book]
 import argparse
 from pathlib import Path
 
+from posttrain import station
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.wiki.scoring import score_run
 from posttrain.wiki.settings import PriceSettings
 
@@ -23,4 +23,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("score", main)
+    station.run("score", main)

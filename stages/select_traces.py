@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
+from posttrain import station
 from posttrain.errors import DataError
 from posttrain.files import read_jsonl, write_json, write_jsonl
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.wiki.questions import questions
 from posttrain.wiki.select import select
 from posttrain.wiki.settings import PriceSettings, SelectSettings
@@ -25,4 +25,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("select_traces", main)
+    station.run("select_traces", main)

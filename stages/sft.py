@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
 from posttrain.files import read_jsonl
 from posttrain.rollout.episode import Episode
 from posttrain.settings import load
-from posttrain.station import run_station
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
 from posttrain.train.sft import Training, train_sft
@@ -31,4 +31,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run_station("sft", main)
+    station.run("sft", main)

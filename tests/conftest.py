@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from posttrain import station  # before torch is loaded: it tells OpenMP how to wait
 from posttrain.ledger.places import default_path
 from tests.project import Project, copy_project
 
+assert station
 USERS_CACHE = default_path()
 
 

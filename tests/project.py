@@ -18,6 +18,8 @@ from posttrain.ledger.places import models_dir
 ROOT = Path(__file__).parents[1]
 MODELS = models_dir()
 """Converted once and shared by all tests, as by all clones: converting the embedded model takes 20 s."""
+TIMEOUT = 400
+"""Seconds for one command; on an idle machine the longest, a whole pipeline, takes about 90."""
 
 Done = subprocess.CompletedProcess[str]
 
@@ -45,7 +47,10 @@ class Project:
     def python(self, *arguments: str, limit: Callable[[], None] | None = None) -> Done:
         """Runs Python on these arguments to the end; `limit` is called in the child first."""
         process = self.start(*arguments, preexec_fn=limit)
-        out, errors = process.communicate(timeout=200)
+        try:
+            out, errors = process.communicate(timeout=TIMEOUT)
+        finally:
+            process.kill()
         return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
     def stage(self, name: str, *arguments: str, limit: Callable[[], None] | None = None) -> Done:
@@ -103,7 +108,7 @@ def copy_project(folder: Path, models: Path = MODELS) -> Project:
     models.mkdir(parents=True, exist_ok=True)
     cache_dir.mkdir(exist_ok=True)
     (cache_dir / "models").symlink_to(models)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DVC_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON"))}
     own = {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(root / "src"),

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.project import Project
 
 ARMS = {"closed_book", "base", "sft", "grpo", "grpo_top1", "grpo_budget2"}
@@ -25,9 +27,9 @@ def append(path: Path, line: str) -> None:
         out.write(line + "\n")
 
 
+@pytest.mark.timeout(600)
 def test_the_smoke_profile_from_end_to_end(project: Project) -> None:
     project.git("init", "-q")
-    project.dvc("init", "-q", "-f")
     project.git("add", "-A")
     project.git("commit", "-q", "-m", "start")
     first = stages_run(project.dvc("repro"))

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from posttrain.files import write_jsonl
-from posttrain.wiki.index import IndexSettings, build
+from posttrain.wiki.index import build
+from posttrain.wiki.index_settings import IndexSettings
 
 HOTPOT = Path(__file__).resolve().parents[3] / "shared" / "data" / "hotpot"
 SETTINGS = IndexSettings(k1=1.5, b=0.75)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from posttrain.errors import DataError, SettingsError
-from posttrain.wiki.ablation import AblationSettings, compare, markdown_table
+from posttrain.wiki.ablation import compare, markdown_table
+from posttrain.wiki.ablation_settings import AblationSettings
 
 ARM_NAMES = ["closed_book", "base", "sft", "grpo", "grpo_top1", "grpo_budget2"]
 SETTINGS = AblationSettings(resamples=1_000, confidence=0.95, seed=7)

@@ -13,7 +13,8 @@ import Stemmer
 from posttrain.errors import DataError, PosttrainError, SettingsError, StoreError
 from posttrain.wiki import index as index_module
 from posttrain.wiki import postings
-from posttrain.wiki.index import IndexSettings, build
+from posttrain.wiki.index import build
+from posttrain.wiki.index_settings import IndexSettings
 from tests.wiki.corpora import PARAGRAPHS, SETTINGS, built, contents, write_paragraphs
 
 
@@ -76,7 +77,8 @@ def test_more_workers_than_paragraphs(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from posttrain.wiki.index import IndexSettings, build; "
+        "import sys; from pathlib import Path; from posttrain.wiki.index import build; "
+        "from posttrain.wiki.index_settings import IndexSettings; "
         "build(Path(sys.argv[1]), Path(sys.argv[2]), IndexSettings(1.5, 0.75), workers=1)"
     )
     corpus = write_paragraphs(tmp_path / "corpus.jsonl", random_paragraphs(200, seed=3))

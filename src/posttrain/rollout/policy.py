@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import chain
 
 from tinker import ModelInput, SamplingParams
@@ -25,6 +26,7 @@ class Drawing:
     top_k: int = -1
     top_p: float = 1.0
 
+    @cached_property
     def name(self) -> str:
         """Canonical JSON of everything but the seed, for the store's key."""
         return json.dumps({key: value for key, value in asdict(self).items() if key != "seed"}, sort_keys=True)
@@ -71,7 +73,7 @@ class Policy:
 
     def _key(self, prompt: Sequence[int], index: int, how: Drawing) -> SampleKey:
         random = how.temperature > 0
-        return SampleKey(self.lineage, prompt, how.name(), how.seed if random else 0, index if random else 0)
+        return SampleKey(self.lineage, prompt, how.name, how.seed if random else 0, index if random else 0)
 
     async def _request(self, prompt: Sequence[int], first: int, count: int, how: Drawing) -> list[Sample]:
         sampler = await self.open()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posttrain.errors import DataError, SettingsError
+from posttrain.errors import DataError
+from posttrain.stats.resampling import check_resampling
 
 Array = NDArray[np.float64]
 
@@ -40,21 +41,6 @@ def checked_matrix(values: ArrayLike) -> Array:
         found = values_AN[arm, question]
         raise DataError(f"score {question} of arm {arm} is {found}, not a finite number; score the episodes again")
     return values_AN
-
-
-def check_resampling(resamples: int, confidence: float, seed: int) -> None:
-    """Checks the settings that all resampling shares.
-
-    Raises:
-        SettingsError: one is out of range, or `resamples` leaves less than one resample outside each end.
-    """
-    if not 0 < confidence < 1:
-        raise SettingsError(f"confidence: must be between 0 and 1, such as 0.95, is {confidence}")
-    if resamples * (1 - confidence) / 2 < 1 - 1e-9:
-        least = int(np.ceil(2 / (1 - confidence) - 1e-9))
-        raise SettingsError(f"resamples: must be at least {least} for confidence {confidence}, is {resamples}")
-    if seed < 0:
-        raise SettingsError(f"seed: must be at least 0, is {seed}")
 
 
 def mean_intervals(values: ArrayLike, *, resamples: int, confidence: float, seed: int) -> list[Estimate]:

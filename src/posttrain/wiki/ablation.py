@@ -1,14 +1,15 @@
 """The recipe's last table: six arms on one test set, each against the base model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
 from statistics import fmean
 from typing import Any
 
 from posttrain.errors import DataError
-from posttrain.stats.bootstrap import Estimate, check_resampling, mean_intervals
+from posttrain.stats.bootstrap import Estimate, mean_intervals
 from posttrain.stats.paired import check_same_ids, compare_paired, holm
+from posttrain.wiki.ablation_settings import AblationSettings
 
 ARMS = {
     "closed_book": "Closed book",
@@ -27,19 +28,6 @@ _DIGITS = 10
 """Digits kept, so that the last bits of a sum, which vary with the machine, never show up as a changed metric."""
 
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class AblationSettings:
-    """The `ablation` block of params.yaml."""
-
-    resamples: int
-    confidence: float
-    seed: int
-
-    def check(self) -> None:
-        """Raises SettingsError, naming the key, when the intervals cannot be computed from these values."""
-        check_resampling(**asdict(self))
 
 
 def compare(

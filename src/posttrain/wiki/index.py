@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +23,11 @@ from numpy.typing import NDArray
 
 from posttrain.errors import DataError, PosttrainError, SettingsError
 from posttrain.wiki import index_files
+from posttrain.wiki.index_settings import IndexSettings
 from posttrain.wiki.postings import Counted, Malformed, Shard, count_shard
 
 SHARD_BYTES = 4 << 20
 """Below this much text per worker, starting another process costs more than it saves."""
-
-
-@dataclass(frozen=True)
-class IndexSettings:
-    """BM25's term-frequency saturation `k1` and length normalization `b`."""
-
-    k1: float
-    b: float
-
-    def check(self) -> None:
-        """Refuses values outside BM25's ranges.
-
-        Raises:
-            SettingsError: k1 is not a finite number of at least 0, or b is not between 0 and 1.
-        """
-        for name, value, upper in (("k1", self.k1, math.inf), ("b", self.b, 1.0)):
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or not 0 <= value <= upper:
-                allowed = "of at least 0" if upper == math.inf else "from 0 to 1"
-                raise SettingsError(f"{name}: must be a number {allowed}, is {value!r}")
 
 
 def build(corpus: Path, out: Path, settings: IndexSettings, workers: int = 2) -> dict[str, int | float]:

@@ -9,10 +9,10 @@ from posttrain.errors import SettingsError
 from posttrain.settings import closest, load, read_params
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.train.sft_settings import SftSettings
-from posttrain.wiki.ablation import AblationSettings
+from posttrain.wiki.ablation_settings import AblationSettings
 from posttrain.wiki.data_settings import DataSettings
 from posttrain.wiki.environment import HarnessSettings
-from posttrain.wiki.index import IndexSettings
+from posttrain.wiki.index_settings import IndexSettings
 from posttrain.wiki.settings import (
     ColdstartSettings,
     CollectSettings,

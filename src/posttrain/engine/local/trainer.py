@@ -32,7 +32,13 @@ class LocalTrainer:
     """One adapter in training. Saves go to folders under `checkpoints`."""
 
     def __init__(
-        self, peft_model: PeftModel, device: torch.device, name: str, merged: MergedModel, portions: Portions, checkpoints: Path
+        self,
+        peft_model: PeftModel,
+        device: torch.device,
+        name: str,
+        merged: MergedModel,
+        portions: Portions,
+        checkpoints: Path,
     ) -> None:
         self._peft, self._name, self._merged, self._portions = peft_model, name, merged, portions
         self._model = split(peft_model.get_base_model(), device)
@@ -117,7 +123,9 @@ class LocalTrainer:
         if not torch.isfinite(loss):
             raise EngineError(f"the {loss_fn} loss is {loss.item()}; lower the learning rate (sft.lr or grpo.lr)")
         loss.backward()
-        for m, part in zip(members, target_logprobs.detach().cpu().split([len(taught[m]) for m in members]), strict=True):
+        for m, part in zip(
+            members, target_logprobs.detach().cpu().split([len(taught[m]) for m in members]), strict=True
+        ):
             logprobs[m][taught[m]] = part
         return loss.item()
 
@@ -144,6 +152,9 @@ class LocalTrainer:
             group.update(
                 lr=adam.learning_rate, betas=(adam.beta1, adam.beta2), eps=adam.eps, weight_decay=adam.weight_decay
             )
+        for parameter in self._parameters.values():
+            if parameter.grad is None:  # nothing was taught; AdamW would pass it over and its step count fall behind
+                parameter.grad = torch.zeros_like(parameter)
         limit = adam.grad_clip_norm or float("inf")
         norm = torch.nn.utils.clip_grad_norm_(self._parameters.values(), limit)
         self._adam.step()
