@@ -10,10 +10,11 @@ from posttrain.train.curve import Curve
 from posttrain.train.sft import Training, train_sft
 from posttrain.wiki.demonstrations import demonstrate
 from posttrain.wiki.environment import HarnessSettings
-from posttrain.wiki.questions import gold, questions, research_tasks
+from posttrain.wiki.questions import gold, questions
 from posttrain.wiki.searching import open_search
 from posttrain.wiki.session import Session, open_session, prompt_text
 from posttrain.wiki.settings import ColdstartSettings, RunSettings
+from posttrain.wiki.tasks import research_tasks
 
 
 async def main() -> None:

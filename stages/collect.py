@@ -11,10 +11,11 @@ from posttrain.rollout.runner import Rollouts, Runner
 from posttrain.settings import load
 from posttrain.train.checkpoint import read_checkpoint
 from posttrain.wiki.environment import HarnessSettings
-from posttrain.wiki.questions import questions, research_tasks
+from posttrain.wiki.questions import questions
 from posttrain.wiki.searching import open_search
 from posttrain.wiki.session import open_session, prompt_text
 from posttrain.wiki.settings import CollectSettings, RunSettings
+from posttrain.wiki.tasks import research_tasks
 
 
 async def main() -> None:

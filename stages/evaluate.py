@@ -15,10 +15,11 @@ from posttrain.settings import load
 from posttrain.train.checkpoint import read_checkpoint
 from posttrain.wiki.environment import HarnessSettings
 from posttrain.wiki.evaluate import evaluate
-from posttrain.wiki.questions import PREP, closed_book_tasks, questions, research_tasks
+from posttrain.wiki.questions import PREP, questions
 from posttrain.wiki.searching import open_search
 from posttrain.wiki.session import open_session, prompt_text
 from posttrain.wiki.settings import EvaluateSettings
+from posttrain.wiki.tasks import closed_book_tasks, research_tasks
 
 
 def arguments() -> argparse.Namespace:

@@ -64,7 +64,7 @@ class Project:
     def dvc(self, *arguments: str) -> str:
         """Runs DVC, which must succeed; returns what it and the stages print."""
         done = self.python("-m", "dvc", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
     def git(self, *arguments: str) -> str:

@@ -86,7 +86,9 @@ def run_grpo(
         saved = asyncio.run(train_grpo(learner, recipe, settings, curve))
         for step, (lineage, paths) in saved.items():
             write_checkpoint(engine, Checkpoint(lineage, f"grpo@{step}", paths), folder / "models" / str(step))
-    rows = [episode.to_row() for step in sorted(played.episodes) for group in played.episodes[step] for episode in group]
+    rows = [
+        episode.to_row() for step in sorted(played.episodes) for group in played.episodes[step] for episode in group
+    ]
     (folder / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return played
 

@@ -21,8 +21,8 @@ T = TypeVar("T")
 def load(section: str, cls: type[T], path: Path = Path("params.yaml"), partial: bool = False) -> T:
     """Reads a section into `cls`, whose fields carry types and no defaults, then calls its `check()` if it has one.
 
-    `check()` raises `SettingsError("field: what is wrong")`; file and section are put in front. `partial` lets the file hold keys that `cls` lacks. Inside a DVC stage, keys that it does not declare are
-    refused.
+    `check()` raises `SettingsError("field: what is wrong")`; file and section are put in front. `partial` lets the
+    file hold keys that `cls` lacks. Inside a DVC stage, keys that it does not declare are refused.
 
     Raises:
         SettingsError: an unknown, missing, mistyped, impossible or undeclared setting, by name.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from types import TracebackType
 from typing import Any, NoReturn
 
 from posttrain.errors import PosttrainError, system_failure
@@ -53,6 +54,16 @@ def _check_settings() -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         _stop(1, done.stderr.strip().removeprefix("error: "))
+
+
+def _interrupted_at_start(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Loading torch takes seconds, in which Ctrl-C finds no `run` yet."""
+    if issubclass(kind, KeyboardInterrupt):
+        _stop(130, "interrupted before anything was begun")
+    sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = _interrupted_at_start
 
 
 def _stop(code: int, message: str) -> NoReturn:

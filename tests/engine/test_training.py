@@ -117,7 +117,7 @@ def test_losses_logprobs_and_gradients_follow_their_formulas(loss_fn: str) -> No
         assert not values[:-6].any()
 
 
-@pytest.mark.parametrize("loss_fn", LOSSES)
+@pytest.mark.parametrize("loss_fn", LOSSES[:3])  # the value of cispo, with its stopped gradient, is no objective
 def test_a_step_lowers_the_loss(loss_fn: str) -> None:
     async def compute() -> list[float]:
         trainer, data = await warm_trainer(), group()

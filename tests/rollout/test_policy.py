@@ -90,8 +90,14 @@ def test_only_what_is_missing_of_a_group_is_sampled_and_the_order_is_kept(store:
 
 @pytest.mark.parametrize(
     "how",
-    [replace(HOW, seed=101), replace(HOW, max_tokens=9), replace(HOW, temperature=0.5), replace(HOW, stop=(2,))]
-    + [replace(HOW, top_k=3), replace(HOW, top_p=0.9)],
+    [
+        replace(HOW, seed=101),
+        replace(HOW, max_tokens=9),
+        replace(HOW, temperature=0.5),
+        replace(HOW, stop=(2,)),
+        replace(HOW, top_k=3),
+        replace(HOW, top_p=0.9),
+    ],
 )
 def test_another_setting_is_another_sample(store: SampleStore, how: Drawing) -> None:
     policy = policy_of(store, Scripted())

@@ -82,7 +82,7 @@ def test_a_gap_in_a_group_is_filled(tmp_path: Path) -> None:
 
 class Broken(Game):
     async def step(self, reply: str) -> Continue | Done:
-        raise EngineError(f"game {self.name} broke")
+        raise EngineError(f"game {self.name} broke after {reply!r}")
 
 
 def test_a_failing_episode_ends_the_run_with_its_own_error_and_leaves_no_caller(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_failing_episode_ends_the_run_with_its_own_error_and_leaves_no_caller(
 
         policy = Policy("base", store, opened)
         for _ in range(2):
-            with pytest.raises(EngineError, match="^game bad broke$"):
+            with pytest.raises(EngineError, match=r"^game bad broke after "):
                 await play(policy, tasks)
             assert sampler._batcher._callers == 0
         assert len(asyncio.all_tasks()) == 1

@@ -90,7 +90,9 @@ def test_a_group_of_equal_rewards_is_skipped_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("loss", ["ppo", "cispo"])
 def test_other_losses_and_settings_are_other_policies(tmp_path: Path, loss: Any) -> None:
     two = replace(GRPO, steps=2, evaluate=[2])
-    lineages = [run_grpo(tmp_path, changed).lineages for changed in (two, replace(two, loss=loss), replace(two, lr=0.02))]
+    lineages = [
+        run_grpo(tmp_path, changed).lineages for changed in (two, replace(two, loss=loss), replace(two, lr=0.02))
+    ]
     assert len({each[1] for each in lineages}) == 1
     assert len({each[2] for each in lineages}) == 3
 

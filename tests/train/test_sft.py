@@ -6,9 +6,9 @@ import pytest
 
 from posttrain.train.datums import rl_datum, sft_datum
 from tests.killing import killed_at_event
+from tests.tiny import settings
 from tests.train.test_grpo import Idle
 from tests.trainings import TRAINING, demonstrations, outputs, run_sft
-from tests.tiny import settings
 
 
 def rows(folder: Path) -> list[dict[str, float]]:

@@ -11,10 +11,10 @@ from posttrain.rollout.runner import Rollouts, Runner
 from posttrain.train.grpo import Groups, Recipe
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.wiki.environment import HarnessSettings, SearchCorpus
-from posttrain.wiki.questions import research_tasks
 from posttrain.wiki.score import f1
 from posttrain.wiki.session import Session, prompt_text
 from posttrain.wiki.settings import PriceSettings
+from posttrain.wiki.tasks import research_tasks
 
 
 def research_recipe(

@@ -11,7 +11,7 @@ from tinker import AdamParams, Datum, ForwardBackwardOutput, OptimStepResponse, 
 from transformers import DynamicCache
 
 from posttrain.engine.local.adapter import Adapter, Tensors, paths_in, save_checkpoint
-from posttrain.engine.local.load import Model, split
+from posttrain.engine.local.load import split
 from posttrain.engine.local.loss import INPUTS, check_loss, signal, token_loss
 from posttrain.engine.local.packing import Pack, pack
 from posttrain.engine.local.sampler import LocalSampler, MergedModel
@@ -70,7 +70,7 @@ class LocalTrainer:
         return LocalSampler(self._merged, self._adapter(), self._portions.batch_rows)
 
     def restore(self, adapter: Adapter, optimizer: tuple[Tensors, int] | None) -> None:
-        """Puts saved weights in place and, if given, AdamW's moments (`<parameter>.exp_avg`, `.exp_avg_sq`) and steps."""
+        """Puts saved weights in place and, if given, AdamW's state (`<parameter>.exp_avg`, `.exp_avg_sq`) and steps."""
         set_peft_model_state_dict(self._peft, adapter.tensors)
         if optimizer is None:
             return
@@ -122,10 +122,9 @@ class LocalTrainer:
         loss = token_loss(loss_fn, target_logprobs, gathered)
         if not torch.isfinite(loss):
             raise EngineError(f"the {loss_fn} loss is {loss.item()}; lower the learning rate (sft.lr or grpo.lr)")
-        loss.backward()
-        for m, part in zip(
-            members, target_logprobs.detach().cpu().split([len(taught[m]) for m in members]), strict=True
-        ):
+        torch.autograd.backward(loss)
+        parts = torch.split(target_logprobs.detach().cpu(), [len(taught[m]) for m in members])
+        for m, part in zip(members, parts, strict=True):
             logprobs[m][taught[m]] = part
         return loss.item()
 
