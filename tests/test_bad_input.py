@@ -114,8 +114,8 @@ def test_good_source_files_are_taken(files: Project) -> None:
         ({"data": {"levels": {"easy": 2.0, "hard": -1.0}}}, "data.levels.hard: must be at least 0, is -1.0"),
         ({"data": {"source": "web"}}, "data.source: must be one of miniwiki, files, hotpotqa, is 'web'"),
         (
-            {"data": {"source": "files", "file": "f.jsonl"}},
-            "coldstart.demonstrations: must be 0 with data.source files; only miniwiki has scripted searches",
+            {"data": {"source": "files"}},
+            "data.train_file: must be set; source files needs train_file and dev_file, or file",
         ),
         ({"engine": {"threads": 0}}, "engine.threads: must be at least 1, is 0"),
         ({"engine": {"name": "tinker"}}, "engine.name: tinker is not available in this version; set it to local"),
@@ -130,7 +130,7 @@ def test_impossible_settings_of_any_section_stop_the_first_stage(
 ) -> None:
     project.set(**changes)
     assert refusal(project.stage("prep")) == f"params.yaml: {expected}"
-    assert not (project.root / "data").exists()
+    assert not (project.root / "data/prep").exists()
 
 
 def test_a_missing_section(project: Project) -> None:
@@ -220,6 +220,16 @@ def test_ctrl_c_keeps_what_was_sampled(project: Project) -> None:
     finished(project.stage("evaluate", *CLOSED_BOOK))
     assert len((project.root / "runs/closed_book/episodes.jsonl").read_text().splitlines()) == 60
     assert project.samples() == 60
+
+
+def test_ctrl_c_while_a_stage_loads(project: Project) -> None:
+    process = project.start("stages/model.py")
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "interrupted" in errors
 
 
 def test_a_stage_does_not_run_twice_at_once(prepared: Project) -> None:

@@ -5,7 +5,7 @@ Every prompt is the one before plus tokens, so a sampler's cache always fits; no
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from posttrain.chat.format import ChatFormat
@@ -59,51 +59,59 @@ async def run_episode(
     Raises:
         EngineError: the sampler gave no logprobs, or not one finite logprob per token.
     """
-    prompt = chat.prompt(*environment.messages())
-    tokens: list[int] = []
-    sampled: list[int] = []
-    logprobs: list[float] = []
-    turns = prefill = cached = 0
-
-    def insert(ids: list[int]) -> None:
-        tokens.extend(ids)
-        sampled.extend([0] * len(ids))
-        logprobs.extend([0.0] * len(ids))
-
+    record = _Record(chat.prompt(*environment.messages()))
     outcome: Continue | Done = Continue("")
     while isinstance(outcome, Continue):
-        so_far = prompt + tokens
+        so_far = record.prompt + record.tokens
         if max_prompt_tokens is not None and len(so_far) > max_prompt_tokens:
             outcome = Done(End.LENGTH)
             break
         reply = await sample(so_far)
-        turns, prefill, cached = turns + 1, prefill + len(so_far), cached + reply.cached_tokens
-        logprobs.extend(_logprobs(reply))
-        tokens.extend(reply.tokens)
-        sampled.extend([1] * len(reply.tokens))
+        record.sampled_reply(reply, len(so_far))
         if reply.stop_reason == "length":
             outcome = Done(End.LENGTH)
             break
         if not reply.tokens or reply.tokens[-1] != chat.end:
-            insert([chat.end])
+            record.inserted([chat.end])
         outcome = await environment.step(chat.decode_reply(reply.tokens))
         if isinstance(outcome, Continue):
-            insert(chat.next_turn(outcome.text))
+            record.inserted(chat.next_turn(outcome.text))
     return Episode(
         id=id,
         attempt=attempt,
-        prompt=prompt,
-        tokens=tokens,
-        sampled=sampled,
-        logprobs=logprobs,
         end=outcome.end,
         answer=outcome.answer,
-        turns=turns,
-        prefill=prefill,
-        cached=cached,
-        generated=sum(sampled),
+        generated=sum(record.sampled),
         info=environment.info(),
+        **vars(record),
     )
+
+
+@dataclass
+class _Record:
+    """The growing half of an `Episode`; fields as there."""
+
+    prompt: list[int]
+    tokens: list[int] = field(default_factory=list)
+    sampled: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    turns: int = 0
+    prefill: int = 0
+    cached: int = 0
+
+    def sampled_reply(self, reply: Sampled, prompt_tokens: int) -> None:
+        self._add(reply.tokens, 1, _logprobs(reply))
+        self.turns += 1
+        self.prefill += prompt_tokens
+        self.cached += reply.cached_tokens
+
+    def inserted(self, tokens: list[int]) -> None:
+        self._add(tokens, 0, [0.0] * len(tokens))
+
+    def _add(self, tokens: list[int], flag: int, logprobs: list[float]) -> None:
+        self.tokens.extend(tokens)
+        self.sampled.extend([flag] * len(tokens))
+        self.logprobs.extend(logprobs)
 
 
 def _logprobs(reply: Sampled) -> list[float]:

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 
-from tinker import Datum, ModelInput
+import numpy as np
+from tinker import Datum, ModelInput, TensorData
 
 from posttrain.ledger.lineage import digest_datum
 from posttrain.rollout.episode import Episode
+
+
+_DTYPES = {"target_tokens": "int64"}
 
 
 def sft_datum(episode: Episode) -> Datum:
@@ -23,10 +27,12 @@ def _datum(episode: Episode, per_token: dict[str, list[float]]) -> Datum:
     """Shifts by one: position t of the input predicts token t + 1. The prompt's positions get zeros."""
     tokens = episode.prompt + episode.tokens
     before = [0.0] * (len(episode.prompt) - 1)
-    inputs = {name: before + [float(value) for value in values] for name, values in per_token.items()}
-    return Datum(
-        model_input=ModelInput.from_ints(tokens[:-1]), loss_fn_inputs={"target_tokens": tokens[1:], **inputs}
-    )
+    inputs: dict[str, Sequence[float]] = {name: before + values for name, values in per_token.items()}
+    inputs["target_tokens"] = [*tokens[1:]]
+    arrays = {
+        name: TensorData.from_numpy(np.asarray(values, _DTYPES.get(name, "float32"))) for name, values in inputs.items()
+    }
+    return Datum(model_input=ModelInput.from_ints(tokens[:-1]), loss_fn_inputs=arrays)
 
 
 def digests(data: Sequence[Datum]) -> list[bytes]:

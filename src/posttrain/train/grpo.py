@@ -1,7 +1,7 @@
 """GRPO: try each question several times, score the tries, reinforce those above their group's mean.
 
-Departs from Shao et al. 2024 as the recipe asks: advantages are not divided by the group's deviation unless asked, there
-is no KL term, and the loss is importance sampling summed over the sampled tokens, with one update per batch.
+Departs from Shao et al. 2024 as the recipe asks: advantages are not divided by the group's deviation unless asked,
+there is no KL term, and the loss is importance sampling summed over the sampled tokens, with one update per batch.
 """
 
 import asyncio

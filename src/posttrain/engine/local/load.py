@@ -1,4 +1,4 @@
-"""Loading a causal language model: the embedded SmolLM2, a tiny random one for tests, or any supported Hugging Face one."""
+"""Loading a causal language model: the embedded SmolLM2, a tiny random one for tests, or one from Hugging Face."""
 
 import hashlib
 import importlib.util

@@ -1,6 +1,7 @@
 """Losses over sampled tokens: sums, never means, as on Tinker.
 
-With lp the trainer's log probability of a target token, q the sampler's, A its advantage, w its weight, r = exp(lp - q):
+With lp the trainer's log probability of a target token, q the sampler's, A its advantage, w its weight and
+r = exp(lp - q):
     cross_entropy         -sum w lp
     importance_sampling   -sum r A
     ppo                   -sum min(r A, clip(r, 0.8, 1.2) A)          Schulman et al. 2017, equation 7
