@@ -8,7 +8,6 @@ from tinker import Datum, ModelInput, TensorData
 from posttrain.ledger.lineage import digest_datum
 from posttrain.rollout.episode import Episode
 
-
 _DTYPES = {"target_tokens": "int64"}
 
 

@@ -25,7 +25,7 @@ LayerKV = tuple[torch.Tensor, torch.Tensor]
 
 @dataclass(frozen=True)
 class Prefilled:
-    """A prompt of n tokens, seen: per layer keys and values (1, heads, n, dim), and the last hidden state (1, width)."""
+    """A prompt of n tokens: per layer keys and values (1, heads, n, dim), and the last hidden state (1, width)."""
 
     tokens: list[int]
     layers: list[LayerKV]
