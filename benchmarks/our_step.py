@@ -78,6 +78,7 @@ async def measure(job: dict[str, Any]) -> dict[str, Any]:
             await learner.update(data, LOSS, AdamParams(learning_rate=job["lr"]))
             step = clock.read()
         result = {"generate": generated.row(), "step": step.row(), "peak MB": peak_mb()}
+        assert torch.get_num_threads() == job["threads"]
         for group, prompt in zip(groups, prompts, strict=True):
             assert all(e.prompt == prompt["ids"] and len(e.tokens) == job["new"] for e in group)
         result["gradient error"] = await gradient_error(engine, learner, data[: 2 * job["group"]], job["model"])

@@ -96,6 +96,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     expected = [prompt["ids"] for prompt in job["prompts"] for _ in range(job["group"])]
     if trainer.prompts != expected or set(trainer.lengths) != {job["new"]}:
         sys.exit("TRL did not sample from the prompts, or not the number of tokens, that it was given")
+    if torch.get_num_threads() != job["threads"]:
+        sys.exit(f"TRL set torch's threads to {torch.get_num_threads()}")
     return {"generate": trainer.generated[-1].row(), "step": times.steps[-1].row(), "peak MB": peak_mb()}
 
 

@@ -3,20 +3,19 @@
 import shutil
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from peft import get_peft_model
-
-from posttrain.engine.local.adapter import OPTIMIZER, load_checkpoint, load_optimizer, lora_config, paths_in
+from posttrain.engine.local.adapter import OPTIMIZER, load_checkpoint, load_optimizer, paths_in
 from posttrain.engine.local.load import load_model, load_tokenizer, weights_fingerprint
 from posttrain.engine.local.sampler import LocalSampler, MergedModel
-from posttrain.engine.local.trainer import LocalTrainer, Portions
 from posttrain.engine.local.worker import compute
 from posttrain.engine.protocol import SavedPaths
 from posttrain.engine.settings import EngineSettings
 from posttrain.ledger.lineage import base_lineage
 from posttrain.ledger.places import checkpoints_dir
+
+if TYPE_CHECKING:
+    from posttrain.engine.local.trainer import LocalTrainer
 
 
 class LocalEngine:
@@ -24,7 +23,6 @@ class LocalEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self._settings = settings
-        self._portions = Portions(settings.micro_batch_tokens, settings.batch_rows)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -43,18 +41,18 @@ class LocalEngine:
 
     async def base_sampler(self) -> LocalSampler:
         """The untrained policy."""
-        return LocalSampler(self._merged, None, self._portions.batch_rows)
+        return LocalSampler(self._merged, None, self._settings.batch_rows)
 
     async def load_sampler(self, path: str) -> LocalSampler:
         """A policy saved for sampling; see `Engine.load_sampler`."""
         adapter = load_checkpoint(Path(path), "sampler", self._settings.model)
-        return LocalSampler(self._merged, adapter, self._portions.batch_rows)
+        return LocalSampler(self._merged, adapter, self._settings.batch_rows)
 
-    async def new_trainer(self, rank: int, seed: int) -> LocalTrainer:
+    async def new_trainer(self, rank: int, seed: int) -> "LocalTrainer":
         """A fresh adapter; `seed` draws its random half."""
         return await compute(self._trainer, rank, seed)
 
-    async def load_trainer(self, path: str, optimizer: bool) -> LocalTrainer:
+    async def load_trainer(self, path: str, optimizer: bool) -> "LocalTrainer":
         """A policy saved for training; see `Engine.load_trainer`."""
         adapter = load_checkpoint(Path(path), "state", self._settings.model)
         trainer = await compute(self._trainer, adapter.rank, 0)
@@ -75,11 +73,7 @@ class LocalEngine:
     def close(self) -> None:
         """Nothing is held outside this process."""
 
-    def _trainer(self, rank: int, seed: int) -> LocalTrainer:
-        model = load_model(self._settings)
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            peft_model = get_peft_model(model.causal, lora_config(rank))
-        return LocalTrainer(
-            peft_model, model.device, self._settings.model, self._merged, self._portions, checkpoints_dir()
-        )
+    def _trainer(self, rank: int, seed: int) -> "LocalTrainer":
+        from posttrain.engine.local.trainer import new_trainer  # peft takes 3 s to import, and only training needs it
+
+        return new_trainer(self._settings, self._merged, rank, seed)

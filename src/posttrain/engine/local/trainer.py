@@ -1,48 +1,43 @@
 """Training a LoRA adapter with peft: gradients of summed losses, AdamW with Tinker's defaults."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from peft import PeftModel, get_peft_model_state_dict, set_peft_model_state_dict
+from peft import PeftModel, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from tinker import AdamParams, Datum, ForwardBackwardOutput, OptimStepResponse, TensorData
 from transformers import DynamicCache
 
-from posttrain.engine.local.adapter import Adapter, Tensors, paths_in, save_checkpoint
-from posttrain.engine.local.load import split
+from posttrain.engine.local.adapter import Adapter, Tensors, lora_config, paths_in, save_checkpoint
+from posttrain.engine.local.load import load_model, split
 from posttrain.engine.local.loss import INPUTS, check_loss, signal, token_loss
 from posttrain.engine.local.packing import Pack, pack
 from posttrain.engine.local.sampler import LocalSampler, MergedModel
 from posttrain.engine.local.worker import compute
 from posttrain.engine.protocol import SavedPaths
+from posttrain.engine.settings import EngineSettings
 from posttrain.errors import EngineError
+from posttrain.ledger.places import checkpoints_dir
 
 
-@dataclass(frozen=True)
-class Portions:
-    """How much is computed at once: padded tokens in a backward pass, rows in a sampling batch."""
-
-    micro_batch_tokens: int
-    batch_rows: int
+def new_trainer(settings: EngineSettings, merged: MergedModel, rank: int, seed: int) -> "LocalTrainer":
+    """A fresh adapter on a model of its own; `seed` draws its random half."""
+    model = load_model(settings)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        peft_model = get_peft_model(model.causal, lora_config(rank))
+    return LocalTrainer(peft_model, model.device, merged, settings)
 
 
 class LocalTrainer:
-    """One adapter in training. Saves go to folders under `checkpoints`."""
+    """One adapter in training. Its samplers use `merged`; it saves into the user's cache directory."""
 
     def __init__(
-        self,
-        peft_model: PeftModel,
-        device: torch.device,
-        name: str,
-        merged: MergedModel,
-        portions: Portions,
-        checkpoints: Path,
+        self, peft_model: PeftModel, device: torch.device, merged: MergedModel, settings: EngineSettings
     ) -> None:
-        self._peft, self._name, self._merged, self._portions = peft_model, name, merged, portions
+        self._peft, self._merged, self._settings = peft_model, merged, settings
         self._model = split(peft_model.get_base_model(), device)
-        self._checkpoints = checkpoints
         self._parameters = {n: p for n, p in peft_model.named_parameters() if p.requires_grad}
         self._adam = torch.optim.AdamW(self._parameters.values(), lr=0.0, weight_decay=0.0, foreach=False)
         self._steps = 0
@@ -67,7 +62,7 @@ class LocalTrainer:
 
     async def sampler(self) -> LocalSampler:
         """The policy as it is now."""
-        return LocalSampler(self._merged, self._adapter(), self._portions.batch_rows)
+        return LocalSampler(self._merged, self._adapter(), self._settings.batch_rows)
 
     def restore(self, adapter: Adapter, optimizer: tuple[Tensors, int] | None) -> None:
         """Puts saved weights in place and, if given, AdamW's state (`<parameter>.exp_avg`, `.exp_avg_sq`) and steps."""
@@ -92,7 +87,7 @@ class LocalTrainer:
         busy = [i for i, positions in enumerate(taught) if len(positions)]
         first = [int(taught[i][0]) if self._model.blockwise else 0 for i in busy]
         total = 0.0
-        for chosen in pack([tokens[i] for i in busy], first, self._portions.micro_batch_tokens):
+        for chosen in pack([tokens[i] for i in busy], first, self._settings.micro_batch_tokens):
             members = [busy[m] for m in chosen.members]
             total += self._backward(chosen, members, tokens, inputs, taught, loss_fn, logprobs)
         outputs = [{"logprobs": TensorData.from_torch(row)} for row in logprobs]
@@ -172,7 +167,7 @@ class LocalTrainer:
             state: dict[str, Any] = self._adam.state.get(parameter) or {}
             for key in ("exp_avg", "exp_avg_sq"):
                 moments[f"{parameter_name}.{key}"] = state.get(key, torch.zeros_like(parameter))
-        saved = paths_in(self._checkpoints / name)
-        save_checkpoint(Path(saved.sampler), "sampler", self._name, self._adapter())
-        save_checkpoint(Path(saved.state), "state", self._name, self._adapter(), moments, self._steps)
+        saved = paths_in(checkpoints_dir() / name)
+        save_checkpoint(Path(saved.sampler), "sampler", self._settings.model, self._adapter())
+        save_checkpoint(Path(saved.state), "state", self._settings.model, self._adapter(), moments, self._steps)
         return saved
