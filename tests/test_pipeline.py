@@ -44,7 +44,7 @@ class Stage:
     params: set[str]
     outs: set[str]
     committed: dict[str, bool]
-    """Metrics and plots, and whether DVC would cache them."""
+    """What stands under metrics/, and whether DVC would cache it."""
 
     @property
     def closure(self) -> list[Path]:
@@ -58,7 +58,7 @@ def stages() -> list[Stage]:
         for stage in repo.index.stages:
             declared = [dep for dep in stage.deps if isinstance(dep, ParamsDependency)]
             deps = {dep.def_path for dep in stage.deps if dep not in declared}
-            committed = {out.def_path: out.use_cache for out in stage.outs if out.metric or out.plot}
+            committed = {out.def_path: out.use_cache for out in stage.outs if out.def_path.startswith("metrics/")}
             outs = {out.def_path for out in stage.outs} - set(committed)
             params = {key for dep in declared for key in dep.params}
             found.append(Stage(stage.addressing, str(stage.cmd).split(), deps, params, outs, committed))
@@ -157,7 +157,7 @@ def test_params_start_as_mini() -> None:
     assert (ROOT / "params.yaml").read_text() == (ROOT / "profiles/mini.yaml").read_text()
 
 
-def test_outs_are_ignored_by_git_and_metrics_and_plots_are_committed() -> None:
+def test_outs_are_ignored_by_git_and_metrics_are_committed() -> None:
     outs = sorted({out for stage in stages() for out in stage.outs})
     committed = sorted({out for stage in stages() for out in stage.committed})
     assert _ignored(outs) == outs

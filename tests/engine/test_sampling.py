@@ -2,6 +2,7 @@ import asyncio
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -182,22 +183,33 @@ def test_stored_segments_change_nothing(model: Model, length: int, ends: frozens
             assert torch.equal(v, v2)
 
 
-def test_segments_cover_all_but_the_tail_and_end_where_turns_do() -> None:
-    tokens = ids(1500)
+def test_segments_cover_the_prompt_and_none_is_too_long() -> None:
     for ends in (frozenset[int](), frozenset(STOPS)):
-        cuts = segments(tokens, ends)
-        for start, end in zip([0, *cuts], cuts, strict=False):
-            assert SHORTEST <= end - start <= LONGEST
-            assert tokens[end - 1] in ends or end - start == LONGEST
-        assert cuts == [cut for cut in segments([*tokens, 1, 2, 3], ends) if cut < len(tokens)]
-    assert segments(ids(513), frozenset()) == [512]
-    assert segments(ids(512), frozenset()) == []
+        for length in (1, 2, 511, 512, 513, 1500):
+            cuts = segments(ids(length), ends)
+            assert cuts == sorted(set(cuts))
+            assert cuts[-1] == length
+            assert all(end - start <= LONGEST for start, end in pairwise([0, *cuts]))
+    assert segments(ids(513), frozenset()) == [512, 513]
+
+
+def test_prompts_of_earlier_turns_are_segments_of_later_ones() -> None:
+    end, opening = 7, [3, 4]
+    ends = frozenset([end])
+    first = [*[1] * SHORTEST, end, 2, 5, 6, end, *opening]
+    second = [*first, 8, 8, end, 2, *[9] * SHORTEST, end, *opening]
+    system, short_question = SHORTEST + 1, len(first)
+    assert segments(first, ends) == [system, short_question]
+    assert segments(second, ends) == [system, short_question, len(second)]
+    assert segments([*second, 8, end, 2, 5, end, *opening], ends)[:3] == segments(second, ends)
 
 
 def test_a_shared_beginning_is_computed_once_and_gives_the_same_bits(model: Model) -> None:
     ends = frozenset([STOPS[1]])
     system, question = [*ids(99), *ends], [*ids(70), *ends]
-    prompts = [[*system, *question, *ids(40, seed)] for seed in range(3)] + [[*system, *ids(60, 9)]]
+    opening = ids(4, 9)
+    prompts = [[*system, *question, *opening], [*system, *question, *opening, *ids(50), *ends, *opening]]
+    prompts += [[*system, *ids(60, seed), *ends, *opening] for seed in range(2)]
     passes = 0
 
     def count(*_: object) -> None:
@@ -211,7 +223,7 @@ def test_a_shared_beginning_is_computed_once_and_gives_the_same_bits(model: Mode
         shared = [prefill(model, prompt, ends, kept).hidden for prompt in prompts]
         handle.remove()
     assert all(torch.equal(a, b) for a, b in zip(cold, shared, strict=True))
-    assert passes == 3 + 1 + 1 + 1
+    assert passes == 2 + 1 + 1 + 1
 
 
 def test_eviction_changes_nothing_and_keeps_to_the_limit(model: Model) -> None:
@@ -224,7 +236,7 @@ def test_eviction_changes_nothing_and_keeps_to_the_limit(model: Model) -> None:
             for _ in range(3):
                 for prompt, hidden in zip(prompts, cold, strict=True):
                     assert torch.equal(prefill(model, prompt, ends, kept).hidden, hidden)
-                    held = sum(k.nbytes + v.nbytes for segment in kept._segments.values() for k, v in segment)
+                    held = sum(segment.nbytes for segment in kept._segments.values())
                     assert kept._bytes == held
                     assert held <= room * token or len(kept._segments) == 1
 

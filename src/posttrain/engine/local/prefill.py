@@ -10,7 +10,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 import numpy as np
 import torch
@@ -37,11 +37,24 @@ class Prefilled:
         return self.layers[0][0].shape[2]
 
 
+@dataclass(frozen=True)
+class Segment:
+    """Key/values of some tokens within a prompt, per layer (1, heads, length, dim), and the last one's hidden state."""
+
+    layers: list[LayerKV]
+    hidden: torch.Tensor
+
+    @property
+    def nbytes(self) -> int:
+        """Size of its tensors."""
+        return sum(k.nbytes + v.nbytes for k, v in self.layers) + self.hidden.nbytes
+
+
 class SegmentCache:
-    """Least recently used segments of key/values, at most `max_bytes` of them."""
+    """Least recently used segments, at most `max_bytes` of them."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._segments: OrderedDict[bytes, list[LayerKV]] = OrderedDict()
+        self._segments: OrderedDict[bytes, Segment] = OrderedDict()
         self._max_bytes = max_bytes
         self._bytes = 0
 
@@ -50,35 +63,41 @@ class SegmentCache:
         self._segments.clear()
         self._bytes = 0
 
-    def get(self, key: bytes) -> list[LayerKV] | None:
+    def get(self, key: bytes) -> Segment | None:
         """The segment stored under `key`, marked as just used."""
         segment = self._segments.get(key)
         if segment is not None:
             self._segments.move_to_end(key)
         return segment
 
-    def put(self, key: bytes, segment: list[LayerKV]) -> None:
+    def put(self, key: bytes, segment: Segment) -> None:
         """Stores a segment and drops the oldest beyond the limit."""
-        self._bytes -= _nbytes(self._segments.pop(key, []))
+        if (replaced := self._segments.pop(key, None)) is not None:
+            self._bytes -= replaced.nbytes
         self._segments[key] = segment
-        self._bytes += _nbytes(segment)
+        self._bytes += segment.nbytes
         while self._bytes > self._max_bytes and len(self._segments) > 1:
-            self._bytes -= _nbytes(self._segments.popitem(last=False)[1])
-
-
-def _nbytes(segment: list[LayerKV]) -> int:
-    return sum(k.nbytes + v.nbytes for k, v in segment)
+            self._bytes -= self._segments.popitem(last=False)[1].nbytes
 
 
 def segments(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
-    """Where the segments of a prompt end, as positions; the rest, at least the last token, belongs to none.
+    """Where the segments of a prompt end, as positions; the last one is the prompt's end.
 
-    A segment ends behind one of the tokens `ends`, such as the end of a turn, once it has SHORTEST tokens, and in any
-    case after LONGEST.
+    What follows the last of the tokens `ends` (the ends of turns) opens the model's turn. A segment ends wherever that
+    opening follows an end, so the prompts of an episode's earlier turns are segments of its later ones. It also ends
+    behind any other end once it has SHORTEST tokens, as behind the system prompt, and in any case after LONGEST.
     """
+    n = len(tokens)
+    last = max((position for position, token in enumerate(tokens, 1) if token in ends), default=n)
+    opening = list(tokens[last:])
+    opened: set[int] = set()
     cuts, start = [], 0
-    for position, token in enumerate(tokens[:-1], 1):
-        if (token in ends and position - start >= SHORTEST) or position - start == LONGEST:
+    for position, token in enumerate(tokens, 1):
+        long_enough = position - start >= SHORTEST
+        if token in ends and list(tokens[position : position + len(opening)]) == opening:
+            opened.add(position + len(opening))
+            long_enough = False
+        if position in opened or position == n or (token in ends and long_enough) or position - start == LONGEST:
             cuts.append(position)
             start = position
     return cuts
@@ -87,23 +106,20 @@ def segments(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
 def prefill(model: Model, tokens: Sequence[int], ends: frozenset[int], cache: SegmentCache) -> Prefilled:
     """Computes the prompt's key/values and the hidden state of its last token, reusing stored segments."""
     ids = np.asarray(tokens, dtype="<i4")
-    cuts = segments(tokens, ends)
+    bounds = [0, *segments(tokens, ends)]
     keys, state = [], hashlib.blake2b(digest_size=16)
-    for start, end in zip([0, *cuts], cuts, strict=False):
+    for start, end in pairwise(bounds):
         state.update(end.to_bytes(8, "little") + ids[start:end].tobytes())
         keys.append(state.digest())
-    found = list(takewhile(lambda segment: segment is not None, map(cache.get, keys)))
-    past = _assemble([segment for segment in found if segment is not None])
-    hidden = None
-    bounds = [0, *cuts, len(tokens)]
-    for number in range(len(found), len(cuts) + 1):
-        start, end = bounds[number], bounds[number + 1]
+    found = [segment for segment in takewhile(lambda segment: segment is not None, map(cache.get, keys)) if segment]
+    past = _assemble([segment.layers for segment in found])
+    hidden = found[-1].hidden if found else None
+    for key, (start, end) in list(zip(keys, pairwise(bounds), strict=True))[len(found) :]:
         part = torch.tensor([tokens[start:end]], device=model.device)
-        hidden = model.body(input_ids=part, cache=past, use_cache=True).last_hidden_state[:, -1]
-        if number < len(cuts):
-            kept = [(layer.keys[:, :, start:].clone(), layer.values[:, :, start:].clone()) for layer in past.layers]
-            cache.put(keys[number], kept)
-    assert hidden is not None, "the last token of a prompt is never in a stored segment"
+        hidden = model.body(input_ids=part, cache=past, use_cache=True).last_hidden_state[:, -1].clone()
+        kept = [(layer.keys[:, :, start:].clone(), layer.values[:, :, start:].clone()) for layer in past.layers]
+        cache.put(key, Segment(kept, hidden))
+    assert hidden is not None, "a prompt has at least one token"
     return Prefilled(list(tokens), [(layer.keys, layer.values) for layer in past.layers], hidden)
 
 
