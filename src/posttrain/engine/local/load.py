@@ -2,9 +2,12 @@
 
 import hashlib
 import importlib.util
+import io
 import logging
 import shutil
+import sys
 import tempfile
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,7 +179,8 @@ def _embedded_folder() -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as temporary:
         made = Path(temporary) / "model"
-        with _readable_errors(EMBEDDED):
+        print("converting the embedded model, once: about half a minute", file=sys.stderr, flush=True)
+        with _readable_errors(EMBEDDED), redirect_stderr(io.StringIO()):  # its progress bars cannot be switched off
             _convert(gguf, made)
         try:
             made.rename(folder)

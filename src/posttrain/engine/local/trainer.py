@@ -1,5 +1,6 @@
 """Training a LoRA adapter with peft: gradients of summed losses, AdamW with Tinker's defaults."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from posttrain.ledger.places import checkpoints_dir
 def new_trainer(settings: EngineSettings, merged: MergedModel, rank: int, seed: int) -> "LocalTrainer":
     """A fresh adapter on a model of its own; `seed` draws its random half."""
     model = load_model(settings)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft's use of transformers, nothing that a user could mend
         torch.manual_seed(seed)
         peft_model = get_peft_model(model.causal, lora_config(rank))
     return LocalTrainer(peft_model, model.device, merged, settings)
