@@ -85,13 +85,13 @@ def test_declared_params_are_those_that_are_read() -> None:
 
 
 def _read(path: Path, words: list[str]) -> Iterator[str]:
-    """Keys that a file's `load("section", Class)` reads; one whose section is not written there takes the command's."""
+    """Keys that a file's `load("section", Class)` reads; one whose section is not written there takes the command's last word."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load"):
             continue
         section, cls = node.args[:2]
-        named = str(section.value) if isinstance(section, ast.Constant) else words[2]
+        named = str(section.value) if isinstance(section, ast.Constant) else words[-1]
         if any(keyword.arg == "partial" for keyword in node.keywords):
             assert isinstance(cls, ast.Name)
             yield from (f"{named}.{field}" for field in _fields(tree, cls.id))
