@@ -23,7 +23,7 @@ check: setup
 # The peers have an environment of their own, which ignores itself; every benchmark runs, also after one that failed.
 bench: setup .venv-bench/.ready
 	@failed=0; for name in search bootstrap orchestration generate grpo; do \
-	  echo "== bench_$$name"; OMP_WAIT_POLICY=passive PYTHONPATH=. $(BIN)/python benchmarks/bench_$$name.py || failed=1; \
+	  echo "== bench_$$name"; GOMP_SPINCOUNT=10000 PYTHONPATH=. $(BIN)/python benchmarks/bench_$$name.py || failed=1; \
 	done; exit $$failed
 
 .venv-bench/.ready: benchmarks/peers/requirements.txt constraints.txt | setup

@@ -59,7 +59,7 @@ def run_side(command: Sequence[str], job: dict[str, Any]) -> dict[str, Any]:
         given, result = Path(name) / "job.json", Path(name) / "result.json"
         given.write_text(json.dumps(job))
         environment = os.environ | {
-            "OMP_WAIT_POLICY": "passive",
+            "GOMP_SPINCOUNT": "10000",
             "OMP_NUM_THREADS": str(job["threads"]),
             "POSTTRAIN_CACHE": name,
             "HF_HUB_OFFLINE": "1",

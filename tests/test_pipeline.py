@@ -85,7 +85,7 @@ def test_declared_params_are_those_that_are_read() -> None:
 
 
 def _read(path: Path, words: list[str]) -> Iterator[str]:
-    """Keys that a file's `load("section", Class)` reads; one whose section is not written there takes the command's last word."""
+    """Keys that a file's `load("section", Class)` reads; a section not written there is the command's last word."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load"):

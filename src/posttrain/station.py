@@ -16,9 +16,10 @@ from posttrain.errors import PosttrainError, system_failure
 from posttrain.ledger.lock import stage_lock
 from posttrain.ledger.places import state_dir
 
-# OpenMP reads this once, when torch is loaded. Its waiting threads would spin, which on a busy machine makes training
-# up to nine times dearer in CPU time; passive waiting costs nothing measurable on an idle one.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# OpenMP reads this once, when torch is loaded. By default its waiting threads spin for milliseconds, which on a busy
+# machine made a training pass 9 times dearer in CPU time (benchmarks/bench_threads.py); not to spin at all loses the
+# second core on an idle one.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoReturn:
