@@ -1,14 +1,14 @@
 """Every test has a cache directory of its own; the converted embedded model alone is taken from the user's."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from posttrain import station  # before torch is loaded: it tells OpenMP how to wait
 from posttrain.ledger.places import default_path
 from tests.project import Project, copy_project
 
-assert station
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as stations do, before torch is loaded
 USERS_CACHE = default_path()
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -40,9 +41,18 @@ class Project:
     environment: Mapping[str, str]
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Starts Python on these arguments."""
+        """Starts Python on these arguments, with Ctrl-C working even if the tests run in the background of a shell."""
+        limit = options.pop("preexec_fn", None)
+
+        def prepare() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            if limit is not None:
+                limit()
+
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([sys.executable, *arguments], cwd=self.root, env=self.environment, **pipes, **options)
+        return subprocess.Popen(
+            [sys.executable, *arguments], cwd=self.root, env=self.environment, preexec_fn=prepare, **pipes, **options
+        )
 
     def python(self, *arguments: str, limit: Callable[[], None] | None = None) -> Done:
         """Runs Python on these arguments to the end; `limit` is called in the child first."""

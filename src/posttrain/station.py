@@ -5,11 +5,11 @@ Every stage script imports this module before any other of the package, because 
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
-from types import TracebackType
 from typing import Any, NoReturn
 
 from posttrain.errors import PosttrainError, system_failure
@@ -29,6 +29,8 @@ def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoRe
     """
     stage = os.environ.get("DVC_STAGE", name)
     started = time.monotonic()
+    if signal.getsignal(signal.SIGINT) is _interrupted_at_start:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         _check_settings()
         with stage_lock(state_dir(), stage):
@@ -57,18 +59,17 @@ def _check_settings() -> None:
         _stop(1, done.stderr.strip().removeprefix("error: "))
 
 
-def _interrupted_at_start(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Loading torch takes seconds, in which Ctrl-C finds no `run` yet."""
-    if issubclass(kind, KeyboardInterrupt):
-        _stop(130, "interrupted before anything was begun")
-    sys.__excepthook__(kind, error, trace)
-
-
-sys.excepthook = _interrupted_at_start
-
-
 def _stop(code: int, message: str) -> NoReturn:
     print(f"error: {message}" if code == 1 else message, file=sys.stderr, flush=True)
     # Not sys.exit: a sampling batch in a thread would be waited for.
     sys.stdout.flush()
     os._exit(code)
+
+
+def _interrupted_at_start(*_: object) -> None:
+    _stop(130, "interrupted before anything was begun")
+
+
+# Loading torch takes seconds, in which Ctrl-C finds no `run` yet, and an exception would abort its C++ with a dump.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _interrupted_at_start)
