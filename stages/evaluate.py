@@ -11,6 +11,7 @@ from pathlib import Path
 from posttrain import station
 from posttrain.engine.settings import EngineSettings
 from posttrain.files import sha256_file
+from posttrain.paid import paid
 from posttrain.settings import load
 from posttrain.train.checkpoint import read_checkpoint
 from posttrain.wiki.environment import HarnessSettings
@@ -53,4 +54,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    station.run("evaluate", main)
+    station.run("evaluate", paid(main))

@@ -5,6 +5,8 @@ from pathlib import Path
 from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
 from posttrain.files import write_json
+from posttrain.ledger.price import PriceSettings
+from posttrain.paid import paid
 from posttrain.settings import load
 from posttrain.train.alarms import alarms
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -16,7 +18,7 @@ from posttrain.wiki.questions import questions
 from posttrain.wiki.reinforce import research_recipe
 from posttrain.wiki.searching import open_search
 from posttrain.wiki.session import open_session
-from posttrain.wiki.settings import PriceSettings, RunSettings
+from posttrain.wiki.settings import RunSettings
 
 
 async def main() -> None:
@@ -36,4 +38,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    station.run("grpo", main)
+    station.run("grpo", paid(main))

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 from posttrain import station
+from posttrain.ledger.price import PriceSettings
 from posttrain.settings import load
 from posttrain.wiki.scoring import score_run
-from posttrain.wiki.settings import PriceSettings
 
 
 def main() -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from posttrain import station
 from posttrain.errors import DataError
 from posttrain.files import read_jsonl, write_json, write_jsonl
+from posttrain.ledger.price import PriceSettings
 from posttrain.settings import load
 from posttrain.wiki.questions import questions
 from posttrain.wiki.select import select
-from posttrain.wiki.settings import PriceSettings, SelectSettings
+from posttrain.wiki.settings import SelectSettings
 
 
 def main() -> None:

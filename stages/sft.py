@@ -5,6 +5,7 @@ from pathlib import Path
 from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
 from posttrain.files import read_jsonl
+from posttrain.paid import paid
 from posttrain.rollout.episode import Episode
 from posttrain.settings import load
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -31,4 +32,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    station.run("sft", main)
+    station.run("sft", paid(main))

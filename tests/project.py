@@ -90,6 +90,14 @@ class Project:
             params[name] = {**params.get(name, {}), **changes}
         file.write_text(yaml.safe_dump(params, sort_keys=False))
 
+    def copy(self, folder: Path, **environment: str) -> "Project":
+        """A copy at `folder`/project, results and cache included, with further environment variables."""
+        root, cache_dir = folder / "project", folder / "cache of the copy"
+        shutil.copytree(self.root, root, symlinks=True)
+        shutil.copytree(self.environment["POSTTRAIN_CACHE"], cache_dir, symlinks=True)
+        own = {"PYTHONPATH": str(root / "src"), "POSTTRAIN_CACHE": str(cache_dir)}
+        return Project(root, {**self.environment, **own, **environment})
+
     @property
     def store(self) -> Path:
         """The sample store."""

@@ -118,7 +118,6 @@ def test_good_source_files_are_taken(files: Project) -> None:
             "data.train_file: must be set; source files needs train_file and dev_file, or file",
         ),
         ({"engine": {"threads": 0}}, "engine.threads: must be at least 1, is 0"),
-        ({"engine": {"name": "tinker"}}, "engine.name: tinker is not available in this version; set it to local"),
         ({"lora": {"rank": 0}}, "lora.rank: must be at least 1, is 0"),
         ({"index": {"b": 1.5}}, "index.b: must be a number from 0 to 1, is 1.5"),
         ({"harness": {"top_k": 0}}, "harness.top_k: must be at least 1, is 0"),

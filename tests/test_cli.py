@@ -34,11 +34,11 @@ def test_deps_are_compared_and_mended(project: Project) -> None:
     project.posttrain("deps", "--write")
     right = pipeline.read_text()
     assert project.posttrain("deps").stdout == ""
-    pipeline.write_text(right.replace("      - src/posttrain/files.py\n", "      - src/posttrain/progress.py\n", 1))
+    pipeline.write_text(right.replace("      - src/posttrain/files.py\n", "      - src/posttrain/stale.py\n", 1))
     done = project.posttrain("deps")
     assert (done.returncode, done.stdout) == (
         1,
-        "prep: add src/posttrain/files.py\nprep: drop src/posttrain/progress.py\n",
+        "prep: add src/posttrain/files.py\nprep: drop src/posttrain/stale.py\n",
     )
     assert project.posttrain("deps", "--write").returncode == 0
     assert pipeline.read_text() == right

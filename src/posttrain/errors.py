@@ -40,3 +40,7 @@ class EngineError(PosttrainError):
 
 class InfrastructureError(PosttrainError):
     """A request failed for reasons outside the policy, after the retries; never scored as zero."""
+
+
+class BudgetError(PosttrainError):
+    """The next request, or a stage's estimate, would pass `budget.usd`, or its price is unknown."""

@@ -12,17 +12,20 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import yaml
 
-from posttrain.declared import declared_keys
 from posttrain.errors import SettingsError
+from posttrain.pipeline import read_stage
 
 T = TypeVar("T")
 
 
-def load(section: str, cls: type[T], path: Path = Path("params.yaml"), partial: bool = False) -> T:
+def load(
+    section: str, cls: type[T], path: Path = Path("params.yaml"), partial: bool = False, changes_results: bool = True
+) -> T:
     """Reads a section into `cls`, whose fields carry types and no defaults, then calls its `check()` if it has one.
 
     `check()` raises `SettingsError("field: what is wrong")`; file and section are put in front. `partial` lets the
-    file hold keys that `cls` lacks. Inside a DVC stage, keys that it does not declare are refused.
+    file hold keys that `cls` lacks. Inside a DVC stage, keys that it does not declare are refused, unless they change
+    no result (a spending cap, a time-out): DVC need not rerun anything for those.
 
     Raises:
         SettingsError: an unknown, missing, mistyped, impossible or undeclared setting, by name.
@@ -36,7 +39,8 @@ def load(section: str, cls: type[T], path: Path = Path("params.yaml"), partial: 
         raise SettingsError(f"{path}: {section}: must be a section with keys, is {given!r}")
     wanted = [field.name for field in _fields_without_defaults(cls)]
     _check_keys(f"{path}: {section}", given, wanted, partial)
-    if stage := os.environ.get("DVC_STAGE"):
+    stage = os.environ.get("DVC_STAGE")
+    if stage and changes_results:
         _check_declared(stage, section, wanted, path)
     hints = get_type_hints(cls)
     values = {name: _coerce(given[name], hints[name], f"{path}: {section}.{name}") for name in wanted}
@@ -92,7 +96,7 @@ def _check_keys(where: str, given: Mapping[Any, Any], wanted: list[str], partial
 
 
 def _check_declared(stage: str, section: str, wanted: list[str], path: Path) -> None:
-    declared = declared_keys(stage, path)
+    declared = read_stage(stage, path).params
     if section in declared:
         return
     for name in wanted:

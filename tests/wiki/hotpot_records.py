@@ -57,3 +57,14 @@ def settings(**changes: Any) -> DataSettings:
 def read_lines(path: Path) -> list[dict[str, Any]]:
     # Split on newlines alone: str.splitlines would also cut at characters that JSON leaves unescaped.
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def hub_schema() -> Any:
+    """The types of the hub's parquet files: lists inside structs, not structs inside lists."""
+    import pyarrow
+
+    text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
+    facts = pyarrow.struct([("title", texts), ("sent_id", pyarrow.list_(pyarrow.int32()))])
+    context = pyarrow.struct([("title", texts), ("sentences", pyarrow.list_(texts))])
+    plain = [(name, text) for name in ("id", "question", "answer", "type", "level")]
+    return pyarrow.schema([*plain, ("supporting_facts", facts), ("context", context)])

@@ -121,25 +121,6 @@ def test_hub_without_datasets_says_what_to_install(monkeypatch: pytest.MonkeyPat
         open_source(settings(source="hotpotqa", val=200, test=500, revision="abc"))
 
 
-def test_hub_rows_are_streamed_at_the_pinned_revision(monkeypatch: pytest.MonkeyPatch) -> None:
-    datasets = pytest.importorskip("datasets", reason="needs the package datasets")
-    calls = []
-
-    def load(*args: Any, **kwargs: Any) -> list[dict[str, Any]]:
-        calls.append((args, kwargs))
-        return [hub(1)]
-
-    monkeypatch.setattr(datasets, "load_dataset", load)
-    source = open_source(settings(source="hotpotqa", val=200, test=500, revision="abc"))
-    assert [row.id for row in source.rows("dev")] == ["q1"]
-    assert calls == [
-        (("hotpotqa/hotpot_qa", "distractor"), {"split": "validation", "revision": "abc", "streaming": True})
-    ]
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: (_ for _ in ()).throw(ConnectionError("no route")))
-    with pytest.raises(DataError, match=r"revision abc: no route; check the network"):
-        list(source.rows("train"))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

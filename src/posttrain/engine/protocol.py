@@ -101,6 +101,10 @@ class Engine(Protocol):
         """The checkpoints that `Trainer.save` made under `name`, if both are still there."""
         ...
 
+    def adopt(self, name: str, saved: SavedPaths) -> bool:
+        """Takes checkpoints that a receipt names as those saved under `name`; False if they are no longer there."""
+        ...
+
     def publish(self, saved: SavedPaths, folder: Path) -> SavedPaths:
         """Puts what a pipeline's output needs of a checkpoint into `folder`: files, or a pointer.
 

@@ -1,4 +1,4 @@
-"""What the `engine` and `lora` sections of params.yaml say."""
+"""What the `engine`, `service` and `lora` sections of params.yaml say."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +10,7 @@ from posttrain.errors import SettingsError
 class EngineSettings:
     """Where sampling and training run, and in what portions.
 
+    name: `local` (this process) or `tinker` (the hosted service, or a cluster that TINKER_BASE_URL names).
     model: `smollm2-135m-instruct` (embedded), `tiny` (random, for tests), or a Hugging Face name or folder.
     threads: CPU threads; they change float rounding, so they belong to what makes a run repeat itself.
     batch_rows: samples decoded side by side. micro_batch_tokens: padded tokens in one backward pass.
@@ -28,8 +29,27 @@ class EngineSettings:
         for key in ("threads", "batch_rows", "micro_batch_tokens"):
             if getattr(self, key) < 1:
                 raise SettingsError(f"{key}: must be at least 1, is {getattr(self, key)}")
-        if self.name == "tinker":
-            raise SettingsError("name: tinker is not available in this version; set it to local")
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """How the hosted service is used; none of it changes a result.
+
+    in_flight: requests under way at once. timeout_s: seconds after which one is given up and tried again.
+    retries: further tries after a failure, with growing pauses. ttl_days: how long checkpoints are kept, null for ever.
+    """
+
+    in_flight: int
+    timeout_s: float
+    retries: int
+    ttl_days: int | None
+
+    def check(self) -> None:
+        """Raises SettingsError on values out of range."""
+        for key, low in (("in_flight", 1), ("timeout_s", 1), ("retries", 0), ("ttl_days", 1)):
+            value = getattr(self, key)
+            if value is not None and value < low:
+                raise SettingsError(f"{key}: must be at least {low}, is {value}")
 
 
 @dataclass(frozen=True)

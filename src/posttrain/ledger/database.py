@@ -3,7 +3,7 @@
 import shlex
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from posttrain.errors import StoreError
 BUSY_SECONDS = 60.0
 
 
-def open_database(path: Path, schema: str, version: int) -> sqlite3.Connection:
+def open_database(path: Path, schemas: Sequence[str]) -> sqlite3.Connection:
     """Opens or creates the file in WAL mode; statements commit one by one unless inside `transaction`.
+
+    `schemas` holds the statements that lead from each version to the next; an older file is brought up to date.
 
     Raises:
         StoreError: not a database, written by a newer version, or not writable.
@@ -26,7 +28,7 @@ def open_database(path: Path, schema: str, version: int) -> sqlite3.Connection:
             # FULL syncs the log at every commit: NORMAL may drop the last commits at a power cut, and each holds
             # samples that cost money or minutes, while a sync costs milliseconds.
             connection.execute("PRAGMA synchronous=FULL")
-            _prepare(connection, path, schema, version)
+            _prepare(connection, path, schemas)
         except BaseException:
             connection.close()
             raise
@@ -99,15 +101,15 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, schema: str, version: int) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path, schemas: Sequence[str]) -> None:
     with transaction(connection):
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found > version:
+        if found > len(schemas):
             raise StoreError(
-                f"{path} was written by a newer posttrain (schema {found}, this one knows {version}); "
+                f"{path} was written by a newer posttrain (schema {found}, this one knows {len(schemas)}); "
                 "upgrade posttrain, or set POSTTRAIN_CACHE to another directory"
             )
-        if found == 0:
+        for schema in schemas[found:]:
             for statement in schema.split(";"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version={version}")
+        connection.execute(f"PRAGMA user_version={len(schemas)}")

@@ -12,10 +12,11 @@ from typing import Any, Self
 from posttrain.errors import StoreError
 from posttrain.ledger.database import corrupt, explaining, open_database, transaction
 from posttrain.ledger.sample import Sample, SampleKey, from_row, to_row
+from posttrain.ledger.spend import SCHEMA as SPEND_SCHEMA
+from posttrain.ledger.spend import Charge, SpendLog
 
 __all__ = ["Sample", "SampleKey", "SampleStore"]
 
-_VERSION = 1
 _SCHEMA = """
 CREATE TABLE samples (
   key BLOB PRIMARY KEY, policy TEXT NOT NULL, tokens BLOB NOT NULL, logprobs BLOB NOT NULL,
@@ -29,7 +30,7 @@ _KEYS_PER_QUERY = 500
 
 
 class SampleStore:
-    """One SQLite file of samples, training metrics and openings of test sets.
+    """One SQLite file of samples, training metrics, openings of test sets, and what all of it cost (`spend`).
 
     Several processes may use the file at once; one instance belongs to one thread. Whatever is stored first under
     a key stays: a later value is ignored, so that replays agree. Every method may raise `StoreError`.
@@ -37,7 +38,8 @@ class SampleStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = open_database(path, _SCHEMA, _VERSION)
+        self._connection = open_database(path, [_SCHEMA, SPEND_SCHEMA])
+        self.spend = SpendLog(self._connection, path)
         self._pending: dict[bytes, tuple[SampleKey, Sample]] = {}
         self._flush_due_in: asyncio.AbstractEventLoop | None = None
         self._failure: StoreError | None = None
@@ -61,6 +63,16 @@ class SampleStore:
         if self._failure is not None:
             raise self._failure
         self._pending.setdefault(key.digest, (key, sample))
+        self._flush_soon()
+
+    def charge(self, charge: Charge) -> None:
+        """Books what a request or training step cost, in one transaction with the samples of the same tick."""
+        if self._failure is not None:
+            raise self._failure
+        self.spend.add(charge)
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -73,13 +85,15 @@ class SampleStore:
     def flush(self) -> None:
         """Writes what is pending in one transaction; on failure it stays pending, and a later flush tries again."""
         self._flush_due_in = None
-        if self._pending:
+        if self._pending or self.spend.pending:
             rows = [to_row(key, sample) for key, sample in self._pending.values()]
             with explaining(self.path), transaction(self._connection):
                 self._connection.executemany(
                     "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows
                 )
+                self.spend.write()
         self._pending.clear()
+        self.spend.written()
         self._failure = None
 
     def get_update(self, lineage: str) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from posttrain.engine.protocol import Engine, Sampler, SavedPaths
 from posttrain.errors import DataError
@@ -64,7 +65,15 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     Raises:
         DataError: the folder is missing or not a checkpoint.
     """
-    about = read_json(folder / FILE)
+    return parse_checkpoint(read_json(folder / FILE), folder)
+
+
+def parse_checkpoint(about: Any, folder: Path) -> Checkpoint:
+    """A checkpoint from the content of `checkpoint.json` in `folder`, which need not be there yet.
+
+    Raises:
+        DataError: it is not one.
+    """
     try:
         saved = about["saved"]
         paths = None

@@ -6,6 +6,7 @@ there is no KL term, and the loss is importance sampling summed over the sampled
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -51,7 +52,9 @@ async def train_grpo(
     """
     saved: dict[int, tuple[str, SavedPaths]] = {}
     spent = 0.0
-    with Progress("grpo", settings.steps, "step") as progress:
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(learner.kept())
+        progress = stack.enter_context(Progress("grpo", settings.steps, "step"))
         upcoming = await _start(learner, recipe, 1, settings.overlap)
         for step in range(1, settings.steps + 1):
             groups = await upcoming

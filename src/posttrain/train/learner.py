@@ -5,14 +5,15 @@ metrics, checkpoints) is found under its lineage. When a sample or a checkpoint 
 made from the nearest checkpoint and the updates after it. Crash, scorer edit and sweep all continue this way.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tinker import AdamParams, Datum, ForwardBackwardOutput
 
 from posttrain.engine.protocol import Engine, Sampler, SavedPaths, Trainer
-from posttrain.errors import EngineError
+from posttrain.errors import BudgetError, EngineError
 from posttrain.ledger.lineage import adapted, updated
 from posttrain.ledger.store import SampleStore
 from posttrain.rollout.policy import Policy
@@ -69,23 +70,31 @@ class Learner:
     async def update(self, data: Sequence[Datum], loss_fn: str, adam: AdamParams) -> Metrics:
         """One optimizer step on the summed loss over `data`; its metrics are those of `fit`."""
         optimizer = {**adam.model_dump(), "fresh": self._fresh_optimizer}
-        self._fresh_optimizer = False
         step = Update(data, loss_fn, adam, updated(self.lineage, digests(data), loss_fn, {}, optimizer))
-        self.lineage = step.lineage
         metrics = self._store.get_update(step.lineage)
         if metrics is not None:
             self._pending.append(step)
-            return metrics
-        trainer = await self._weights()
-        output = await _apply(trainer, step)
-        metrics = fit(data, output)
-        self._store.put_update(step.lineage, metrics)
+        else:
+            metrics = fit(data, await _apply(await self._weights(), step))
+            self._store.put_update(step.lineage, metrics)
+        self._fresh_optimizer = False
+        self.lineage = step.lineage
         return metrics
 
     async def save(self) -> SavedPaths:
         """The policy's checkpoints, saved under its lineage unless they already are."""
         found = self._engine.find_saved(self.lineage)
         return found or await (await self._weights()).save(self.lineage)
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Where the budget ends the block, the policy is saved as it stands, so that no step is paid for again."""
+        try:
+            yield
+        except BudgetError:
+            if self._trainer is not None and not self._pending:
+                await self.save()
+            raise
 
     async def _weights(self) -> Trainer:
         """A trainer that stands where the lineage says, the pending updates made."""

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from math import ceil
 
@@ -36,7 +37,9 @@ async def train_sft(
     order = random.Random(seed)
     total = training.epochs * ceil(len(data) / training.batch)
     step, saved = 0, []
-    with Progress(label, total, "step") as progress:
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(learner.kept())
+        progress = stack.enter_context(Progress(label, total, "step"))
         for epoch in range(1, training.epochs + 1):
             order.shuffle(data)
             for start in range(0, len(data), training.batch):

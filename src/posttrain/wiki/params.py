@@ -4,8 +4,9 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from posttrain.engine.settings import EngineSettings, LoraSettings
+from posttrain.engine.settings import EngineSettings, LoraSettings, ServiceSettings
 from posttrain.errors import SettingsError
+from posttrain.ledger.price import BudgetSettings, PriceSettings
 from posttrain.settings import closest, load, read_params
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.train.sft_settings import SftSettings
@@ -17,7 +18,6 @@ from posttrain.wiki.settings import (
     ColdstartSettings,
     CollectSettings,
     EvaluateSettings,
-    PriceSettings,
     RunSettings,
     SelectSettings,
 )
@@ -37,6 +37,8 @@ SECTIONS: dict[str, type[Any]] = {
     "grpo": GrpoSettings,
     "ablation": AblationSettings,
     "prices": PriceSettings,
+    "budget": BudgetSettings,
+    "service": ServiceSettings,
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from posttrain.errors import DataError
 from posttrain.files import json_line, replacing, sha256_file
+from posttrain.progress import Progress
 from posttrain.wiki.data_settings import DataSettings
 from posttrain.wiki.rows import Paragraph, Row, Source, Split, same_question_key
 from posttrain.wiki.sources import open_source
@@ -44,9 +45,11 @@ def prepare(settings: DataSettings, folder: Path, source: Source | None = None) 
         paths = {name: stack.enter_context(replacing(folder / f"{name}.jsonl")) for name in NAMES}
         corpus = _CorpusWriter(paths["corpus"])
         rows: dict[Split, list[Row]] = {"train": [], "dev": []}
-        with corpus:
+        with corpus, Progress("prep", None, "rows") as progress:
             for split, found in rows.items():
-                found.extend(_without_contexts(source.rows(split), corpus))
+                for row in _without_contexts(source.rows(split), corpus):
+                    found.append(row)
+                    progress.advance()
             if source.corpus is not None:
                 corpus.add(source.corpus())
         if not corpus.titles:

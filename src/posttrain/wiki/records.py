@@ -1,6 +1,7 @@
 """Reading JSON, JSONL and parquet one record at a time, each with the place where it stands."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,6 +12,7 @@ Located = tuple[str, dict[str, Any]]
 """Where a record stands (file and line, or file and number of the record) and the record."""
 _CHUNK = 1 << 20
 _DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def read_records(path: Path) -> Iterator[Located]:
@@ -50,46 +52,54 @@ def _jsonl_records(path: Path) -> Iterator[tuple[str, Any]]:
 def _json_records(path: Path) -> Iterator[tuple[str, Any]]:
     """Reads an array item by item, because the official train file is half a gigabyte."""
     with path.open(encoding="utf-8-sig") as source:
-        rest = _unspaced("", source)
-        if not rest.startswith("["):
+        text, at = _unspaced("", 0, source)
+        if not text.startswith("[", at):
             raise DataError(f"{path}: expected a JSON array of questions; use .jsonl for one object a line")
-        rest, number = _unspaced(rest[1:], source), 0
-        while not rest.startswith("]"):
+        text, at = _unspaced(text, at + 1, source)
+        number = 0
+        while not text.startswith("]", at):
             number += 1
             where = f"{path} record {number}"
-            record, rest = _next_value(where, rest, source)
+            record, text, at = _next_value(where, text, at, source)
             yield where, record
-            rest = _unspaced(rest, source)
-            if rest.startswith(","):
-                rest = _unspaced(rest[1:], source)
-            elif not rest.startswith("]"):
+            text, at = _unspaced(text, at, source)
+            if text.startswith(",", at):
+                text, at = _unspaced(text, at + 1, source)
+            elif not text.startswith("]", at):
                 raise DataError(f"{where}: the array does not go on with a comma or end with a bracket")
-        if _unspaced(rest[1:], source):
+        text, at = _unspaced(text, at + 1, source)
+        if text:
             raise DataError(f"{path}: something follows the array after record {number}")
 
 
-def _unspaced(rest: str, source: TextIO) -> str:
-    """What follows the white space, read on until there is something; empty only at the end of the file."""
-    rest = rest.lstrip()
-    while not rest and (more := source.read(_CHUNK)):
-        rest = more.lstrip()
-    return rest
+def _unspaced(text: str, at: int, source: TextIO) -> tuple[str, int]:
+    """Text and the place in it that follows the white space from `at` on, read on until there is something.
+
+    What stands before the place is left in the text: cutting it off for each record would copy gigabytes.
+    """
+    while True:
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text too
+        if at < len(text):
+            return text, at
+        text, at = source.read(_CHUNK), 0
+        if not text:
+            return "", 0
 
 
-def _next_value(where: str, rest: str, source: TextIO) -> tuple[Any, str]:
-    """Decodes one value, reading twice as much each time that it is cut off, and returns what follows it."""
+def _next_value(where: str, text: str, at: int, source: TextIO) -> tuple[Any, str, int]:
+    """Decodes one value, reading twice as much each time that it is cut off; returns it, the text and its end there."""
     while True:
         error: Exception = ValueError("the array does not end")
         try:
-            record, end = _DECODER.raw_decode(rest)
-            if end < len(rest):
-                return record, rest[end:]
+            record, end = _DECODER.raw_decode(text, at)
+            if end < len(text):
+                return record, text, end
         except (json.JSONDecodeError, RecursionError) as failure:
             error = failure
-        more = source.read(max(_CHUNK, len(rest)))
+        more = source.read(max(_CHUNK, len(text) - at))
         if not more:
             raise DataError(f"{where}: not valid JSON: {error}") from error
-        rest += more
+        text, at = text[at:] + more, 0
 
 
 def _parquet_records(path: Path) -> Iterator[tuple[str, Any]]:
@@ -100,7 +110,9 @@ def _parquet_records(path: Path) -> Iterator[tuple[str, Any]]:
         raise DataError(f"{path}: reading parquet needs pyarrow; `pip install pyarrow`, or use .jsonl") from error
     try:
         number = 0
-        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=500):
+        # Read piece by piece: by default the whole row group is fetched first, and that may be the whole file.
+        file = pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=_CHUNK)
+        for batch in file.iter_batches(batch_size=500):
             for record in batch.to_pylist():
                 number += 1
                 yield f"{path} record {number}", record

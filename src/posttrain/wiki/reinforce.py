@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from posttrain.errors import SettingsError
 from posttrain.files import Row
+from posttrain.ledger.price import PriceSettings, Tokens
 from posttrain.progress import Progress
 from posttrain.rollout.episode import End, Episode
 from posttrain.rollout.policy import Drawing, Policy
@@ -13,7 +14,6 @@ from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.wiki.environment import HarnessSettings, SearchCorpus
 from posttrain.wiki.score import f1
 from posttrain.wiki.session import Session, prompt_text
-from posttrain.wiki.settings import PriceSettings
 from posttrain.wiki.tasks import research_tasks
 
 
@@ -62,7 +62,7 @@ def research_recipe(
     def usd(groups: Groups, trained_tokens: float) -> float:
         episodes = [episode for group in groups for episode in group]
         prefill = sum(episode.prefill for episode in episodes)
-        generated = sum(episode.generated for episode in episodes)
-        return (prefill * prices.prefill + generated * prices.sample + trained_tokens * prices.train) / 1e6
+        sampled = sum(episode.generated for episode in episodes)
+        return prices.usd(Tokens(prefill=prefill, sampled=sampled, trained=round(trained_tokens)))
 
     return Recipe(play, reward, describe, usd)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from posttrain.errors import DataError
 from posttrain.files import read_jsonl, write_json, write_jsonl
+from posttrain.ledger.price import PriceSettings
 from posttrain.wiki.questions import gold, questions
-from posttrain.wiki.settings import PriceSettings
 from posttrain.wiki.summary import scored_row, summary
 
 

@@ -5,8 +5,9 @@ from statistics import fmean
 from typing import Any
 
 from posttrain.files import Row
+from posttrain.ledger.price import PriceSettings, Tokens
 from posttrain.wiki.score import f1
-from posttrain.wiki.settings import PriceSettings, SelectSettings
+from posttrain.wiki.settings import SelectSettings
 
 
 def select(
@@ -31,14 +32,14 @@ def select(
         searched = [episode for episode in good if episode["info"]["queries"]]
         if searched:
             kept.append(min(searched, key=lambda episode: len(episode["tokens"])))
-    usd = sum(row["prefill"] * prices.prefill + row["generated"] * prices.sample for row in episodes) / 1e6
+    tokens = Tokens(prefill=sum(row["prefill"] for row in episodes), sampled=sum(row["generated"] for row in episodes))
     metrics = {
         "questions": len(groups),
         "attempts": len(episodes),
         "kept": len(kept),
         "solved_at_k": solved / len(groups),
         "searches": fmean(len(episode["info"]["queries"]) for episode in kept) if kept else 0.0,
-        "usd": usd,
+        "usd": prices.usd(tokens),
         "advice": _advice(len(kept), len(groups), settings),
     }
     return kept, metrics

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posttrain.chat.format import ChatFormat
+from posttrain.engine.metered import MeteredEngine
 from posttrain.engine.open import open_engine
 from posttrain.engine.protocol import Engine
-from posttrain.engine.settings import EngineSettings
+from posttrain.engine.settings import EngineSettings, ServiceSettings
 from posttrain.ledger.places import samples_path
+from posttrain.ledger.purse import Purse
 from posttrain.ledger.store import SampleStore
+from posttrain.settings import load
+from posttrain.wiki.paying import open_purse
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Session:
     engine: Engine
     store: SampleStore
     chat: ChatFormat
+    purse: Purse
 
 
 @contextmanager
@@ -27,14 +32,15 @@ def open_session(settings: EngineSettings) -> Iterator[Session]:
     """Opens engine, sample store and chat format, in the order in which a wrong setting is cheapest to notice.
 
     Raises:
+        BudgetError: the model's price is unknown, or the stage's estimate passes what is left of the budget.
         EngineError: the model cannot be had.
         TemplateError: its chat template does not fit.
         StoreError: the sample store is damaged.
     """
-    engine = open_engine(settings)
+    engine = open_engine(settings, load("service", ServiceSettings, changes_results=False))
     try:
-        with SampleStore(samples_path()) as store:
-            yield Session(engine, store, ChatFormat.of(engine.tokenizer))
+        with SampleStore(samples_path()) as store, open_purse(store, settings) as purse:
+            yield Session(MeteredEngine(engine, purse), store, ChatFormat.of(engine.tokenizer), purse)
     finally:
         engine.close()
 

@@ -83,17 +83,3 @@ class SelectSettings:
         if not 0 <= self.min_f1 <= 1:
             raise SettingsError(f"min_f1: must be from 0 to 1, is {self.min_f1}")
         _at_least(self, 0, "few", "many")
-
-
-@dataclass(frozen=True)
-class PriceSettings:
-    """USD per million tokens of the model in use; 0 where it runs on the user's own machine."""
-
-    prefill: float
-    cached: float
-    sample: float
-    train: float
-
-    def check(self) -> None:
-        """Raises SettingsError on a negative price."""
-        _at_least(self, 0, "prefill", "cached", "sample", "train")

@@ -6,10 +6,10 @@ from statistics import fmean
 from typing import Any
 
 from posttrain.files import Row
+from posttrain.ledger.price import PriceSettings, Tokens
 from posttrain.stats.bootstrap import mean_intervals
 from posttrain.wiki.labels import failure_label
 from posttrain.wiki.score import exact_match, f1
-from posttrain.wiki.settings import PriceSettings
 
 RESAMPLES, CONFIDENCE, SEED = 1000, 0.95, 0
 
@@ -23,8 +23,8 @@ def scored_row(episode: Row, question: Row, gold_titles: Sequence[str], prices: 
     info, prediction = episode["info"], episode["answer"]
     score = f1(prediction, answers) if answered else 0.0
     found = [title for titles in info["retrieved"] for title in titles]
-    usd = (episode["prefill"] * prices.prefill + episode["generated"] * prices.sample) / 1e6
-    saved = episode["cached"] * (prices.prefill - prices.cached) / 1e6
+    tokens = Tokens(prefill=episode["prefill"], cached=episode["cached"], sampled=episode["generated"])
+    usd = prices.usd(tokens)
     return {
         "id": episode["id"],
         "question": question["question"],
@@ -44,13 +44,17 @@ def scored_row(episode: Row, question: Row, gold_titles: Sequence[str], prices: 
         "tokens": len(episode["prompt"]) + len(episode["tokens"]),
         "generated": episode["generated"],
         "usd": usd,
-        "usd_cached": usd - saved,
+        "usd_cached": usd - prices.discount(tokens),
     }
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The numbers of an arm: means over its rows, the 95% bootstrap interval of F1, and label counts."""
-    interval = mean_intervals([[row["f1"] for row in rows]], resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)[0]
+    # By id, as the ablation takes them, so that one seed gives one interval.
+    ordered = sorted(rows, key=lambda row: str(row["id"]))
+    interval = mean_intervals([[row["f1"] for row in ordered]], resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)[
+        0
+    ]
     recalls = [row["recall"] for row in rows if row["recall"] is not None]
     labels = Counter(str(row["label"]) for row in rows if row["label"] is not None)
     return {

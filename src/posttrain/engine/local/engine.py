@@ -64,6 +64,10 @@ class LocalEngine:
         saved = paths_in(checkpoints_dir() / name)
         return saved if all((Path(p) / "checkpoint.json").exists() for p in (saved.sampler, saved.state)) else None
 
+    def adopt(self, name: str, saved: SavedPaths) -> bool:  # noqa: ARG002
+        """Whether the published folders are there."""
+        return all(Path(path).is_dir() for path in (saved.sampler, saved.state))
+
     def publish(self, saved: SavedPaths, folder: Path) -> SavedPaths:
         """Copies the adapter in both kinds, without the optimizer's moments."""
         for kind, source in (("sampler", saved.sampler), ("state", saved.state)):
