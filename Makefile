@@ -13,7 +13,7 @@ factory: setup
 	@cat metrics/ablation.md
 
 test: setup
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff check .

@@ -12,20 +12,33 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as stations do, before torch
 USERS_CACHE = default_path()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file first: the other workers do the rest meanwhile."""
+    items.sort(key=lambda item: item.path.stem != "test_smoke")
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("POSTTRAIN_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
+@pytest.fixture(scope="session")
+def converted() -> None:
+    """The user's cache holds the embedded model, so that no command of a test says that it converts it."""
+    from posttrain.engine.local.load import EMBEDDED, model_folder  # noqa: PLC0415 - seconds, for few of the tests
+
+    model_folder(EMBEDDED)
+
+
 @pytest.fixture
-def embedded_model(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The embedded model's name; the user's cache holds it after its first conversion."""
+def embedded_model(monkeypatch: pytest.MonkeyPatch, converted: None) -> str:  # noqa: ARG001
+    """The embedded model's name."""
     monkeypatch.setenv("POSTTRAIN_CACHE", str(USERS_CACHE))
     return "smollm2-135m-instruct"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, converted: None) -> Project:  # noqa: ARG001
     """A copy of the repository on the smoke profile, without data, with the cache that the test has."""
     return copy_project(tmp_path)
