@@ -25,6 +25,7 @@ from hotpot_standin import write_standin
 from scripted import scripted
 
 from posttrain.engine.metered import MeteredEngine
+from posttrain.files import write_jsonl
 from posttrain.ledger.account import Account
 from posttrain.ledger.price import PriceSettings
 from posttrain.ledger.purse import Purse
@@ -134,6 +135,7 @@ class Rehearsal:
     async def sft(self, episodes: Sequence[Episode]) -> None:
         answers = {row["id"]: row["answers"] for row in self.train}
         kept, _ = select([one.to_row() for one in episodes], answers, load("select", SelectSettings), self.prices)
+        write_jsonl(Path("data/sft/episodes.jsonl"), kept)  # from here on the estimate knows how many there are
         chosen = {(row["id"], row["attempt"]) for row in kept}
         examples = [episode for episode in episodes if (episode.id, episode.attempt) in chosen]
         settings = load("sft", SftSettings)
@@ -149,12 +151,13 @@ class Rehearsal:
 
     def compare(self) -> bool:
         """Prints the ledger beside the estimates; True if one is further off than allowed."""
+        self.store.flush()
         steps = load("grpo", GrpoSettings).steps
         missed = False
         print(
             f"{'':8}{'requests':>10}{'prefill':>13}{'sampled':>11}{'trained':>12}{'USD':>8}{'estimate':>10}{'ratio':>7}"
         )
-        for stage, share in (("collect", self.scale), ("sft", self.scale), ("grpo", self.steps / steps)):
+        for stage, share in (("collect", self.scale), ("sft", 1.0), ("grpo", self.steps / steps)):
             spending = self.store.spend.of_run(stage, stage)
             expected = estimate(stage, Path("params.yaml"), self.store.spend, "script", self.prices)
             assert expected is not None

@@ -26,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def converted() -> None:
     """The user's cache holds the embedded model, so that no command of a test says that it converts it."""
-    from posttrain.engine.local.load import EMBEDDED, model_folder  # noqa: PLC0415 - seconds, for few of the tests
+    from posttrain.engine.local.load import EMBEDDED, model_folder  # takes seconds, and few of the tests need it
 
     model_folder(EMBEDDED)
 

@@ -1,3 +1,5 @@
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,24 +21,31 @@ PRICES = PriceSettings(**yaml.safe_load(FULL.read_text())["prices"])
 
 
 @pytest.fixture
+def full(tmp_path: Path) -> Path:
+    """The full recipe's params.yaml beside the prompts, before anything has run."""
+    shutil.copytree(ROOT / "prompts", tmp_path / "prompts")
+    return Path(shutil.copy(FULL, tmp_path / "params.yaml"))
+
+
+@pytest.fixture
 def store(tmp_path: Path) -> SampleStore:
     return SampleStore(tmp_path / "s.sqlite")
 
 
-def usd(store: SampleStore, stage: str) -> float:
-    expected = estimate(stage, FULL, store.spend, "Qwen/Qwen3.5-4B", PRICES)
+def usd(store: SampleStore, stage: str, params: Path) -> float:
+    expected = estimate(stage, params, store.spend, "Qwen/Qwen3.5-4B", PRICES)
     assert expected is not None
     assert not expected.measured
     return expected.usd
 
 
-def test_the_recipe_at_full_size_costs_what_its_author_says(store: SampleStore) -> None:
-    """About 0.0007 USD an episode, and about 22 in all."""
-    assert usd(store, "base") == pytest.approx(200 * 0.00074, rel=0.01)
+def test_the_recipe_at_full_size_costs_what_its_author_says(store: SampleStore, full: Path) -> None:
+    """About 0.0007 USD an episode, and about 22 in all, with a prompt that is longer than ours."""
+    assert usd(store, "base", full) == pytest.approx(200 * 0.0007, rel=0.2)
     evaluations = [f"eval_sft@{n}" for n in (1, 2, 3)] + [f"eval_grpo@{n}" for n in (10, 20, 30)]
     tests = [f"test@{arm}" for arm in ("closed_book", "base", "sft", "grpo", "grpo_top1", "grpo_budget2")]
     stages = ["closed_book", "base", "coldstart", "collect", "sft", *evaluations, "grpo", *tests]
-    assert 20 < sum(usd(store, stage) for stage in stages) < 24
+    assert sum(usd(store, stage, full) for stage in stages) == pytest.approx(22, rel=0.25)
 
 
 def test_stages_that_draw_nothing_have_no_estimate(store: SampleStore) -> None:
@@ -75,6 +84,27 @@ def test_kept_traces_are_counted_once_selection_has_run(store: SampleStore, tmp_
     assert before is not None
     assert after is not None
     assert (before.units, after.units) == (900 * 3, 7 * 3)
+
+
+def test_longer_prompts_paragraphs_and_result_lists_cost_more(store: SampleStore, tmp_path: Path) -> None:
+    def prefill() -> int:
+        found = estimate("collect", tmp_path / "params.yaml", store.spend, "m", PRICES)
+        assert found is not None
+        return found.tokens.prefill // 6000
+
+    params = yaml.safe_load(FULL.read_text())
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    plain = prefill()
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/research.md").write_text("long " * 828)  # 1,000 tokens, read 2 1/4 times an episode
+    prompted = prefill()
+    assert prompted - plain == pytest.approx(2250, abs=2)
+    params["harness"]["top_k"] = 6  # 3 more after the first search and twice 3 after the second
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    assert prefill() - prompted == pytest.approx(9 * 115, abs=2)
+    (tmp_path / "data/prep").mkdir(parents=True)
+    (tmp_path / "data/prep/corpus.jsonl").write_text(json.dumps({"title": "T" * 10, "text": "t" * 400}) + "\n")
+    assert prefill() - prompted == pytest.approx(18 * 81 - 9 * 115, abs=2)
 
 
 def test_an_unknown_price_refuses_to_spend() -> None:

@@ -63,7 +63,7 @@ def lines(made: "Plan", why: bool) -> list[str]:
     ]
     drawing = [planned.expected for planned in made.stages if planned.expected is not None]
     if any(not expected.measured for expected in drawing):
-        found.append("~ from the recipe's constants: the stage has not run with this model yet")
+        found.append("~ from settings and texts: the stage has not run with this model yet")
     if made.warning:
         found.append(f"warning: {made.warning}")
     return found

@@ -1,4 +1,4 @@
-"""What a stage will draw and train, before it runs: from what its like took before, else the recipe's constants."""
+"""What a stage will draw and train, before it runs: from what its like took before, else settings and texts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +7,8 @@ from typing import Any
 from posttrain.ledger.price import PriceSettings, Tokens
 from posttrain.ledger.spend import SpendLog
 from posttrain.settings import read_params
+from posttrain.wiki.episode_size import closed_book, episode, example
 
-EPISODE = Tokens(prefill=2000, sampled=80)
-"""An episode of about three turns on the real corpus; hosted, at Qwen3.5-4B's prices, 0.0007 USD."""
-CLOSED_BOOK = Tokens(prefill=150, sampled=30)
-EXAMPLE = Tokens(trained=1000)
-"""One pass over one episode."""
 KEPT = 0.6
 """Share of the collected questions that selection is taken to keep, until it has run."""
 SECONDS = 1.2
@@ -38,7 +34,7 @@ def estimate(stage: str, params: Path, spend: SpendLog, model: str, prices: Pric
         return None
     units, one = work
     average = spend.averages(stage, model)
-    if average is None and one is not CLOSED_BOOK:  # the other arms of test are no measure for a closed book
+    if average is None and stage != "test@closed_book":  # for which the other arms of test are no measure
         average = spend.averages(family, model)
     if average is None:
         tokens = _times(one, units, 1)
@@ -48,24 +44,25 @@ def estimate(stage: str, params: Path, spend: SpendLog, model: str, prices: Pric
 
 
 def _work(stage: str, family: str, params: dict[str, Any], root: Path) -> tuple[int, Tokens] | None:
-    """How many units the stage has, and what one takes by the recipe's constants."""
+    """How many units the stage has, and what one takes as far as settings and texts tell."""
     collect, sft, grpo, coldstart = (params[section] for section in ("collect", "sft", "grpo", "coldstart"))
     match family:
         case "closed_book":
-            return params["data"]["val"], CLOSED_BOOK
+            return params["data"]["val"], closed_book(root)
         case "base" | "eval_sft" | "eval_grpo":
-            return params["data"]["val"], EPISODE
+            return params["data"]["val"], episode(params, root)
         case "test":
-            return params["data"]["test"], CLOSED_BOOK if stage == "test@closed_book" else EPISODE
+            return params["data"]["test"], closed_book(root) if stage == "test@closed_book" else episode(params, root)
         case "collect":
-            return collect["questions"] * collect["tries"], EPISODE
+            return collect["questions"] * collect["tries"], episode(params, root, collect["tries"])
         case "coldstart":
-            return coldstart["demonstrations"] * coldstart["epochs"], EXAMPLE
+            return coldstart["demonstrations"] * coldstart["epochs"], example(params, root)
         case "sft":
             kept = _lines(root / "data" / "sft" / "episodes.jsonl")
-            return (round(collect["questions"] * KEPT) if kept is None else kept) * sft["epochs"], EXAMPLE
+            return (round(collect["questions"] * KEPT) if kept is None else kept) * sft["epochs"], example(params, root)
         case "grpo":
-            return grpo["steps"] * grpo["questions"] * grpo["group"], EPISODE + EXAMPLE
+            episodes = grpo["steps"] * grpo["questions"] * grpo["group"]
+            return episodes, episode(params, root, grpo["group"]) + example(params, root)
     return None
 
 
