@@ -51,6 +51,7 @@ class ChatFormat:
     _system: Slot = field(repr=False)
     _user: Slot = field(repr=False)
     _next: Slot = field(repr=False)
+    _control: frozenset[int] = field(repr=False)
     _systems: dict[str, list[int]] = field(default_factory=dict, repr=False)
 
     @staticmethod
@@ -96,6 +97,10 @@ class ChatFormat:
     def decode(self, tokens: list[int]) -> str:
         """Text with control tokens written out, for traces."""
         return str(self._full.decode(tokens, skip_special_tokens=False))
+
+    def is_control(self, token: int) -> bool:
+        """Whether it is one of those that no content can be encoded to."""
+        return token in self._control
 
     def encode_content(self, text: str) -> list[int]:
         """Token ids of plain text, none of them a control token."""
@@ -149,6 +154,7 @@ def _assemble(tokenizer: Any, full: Tokenizer, pieces: Pieces) -> ChatFormat:
         _system=Slot(*start(pieces.head), trail, []),
         _user=Slot(joint, joint_lead, trail_header, header),
         _next=Slot(turn[1:], turn_lead, trail_header, header),
+        _control=frozenset(full.get_added_tokens_decoder()),
     )
 
 
