@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from posttrain.cli import main
+from posttrain.cli import COMMANDS, main
 from tests.project import ROOT, Done, Project
 
 
@@ -74,3 +74,55 @@ def test_outside_of_a_project(
 def test_starting_loads_nothing_heavy(heavy: str) -> None:
     code = f"import sys, posttrain.cli, posttrain.wiki.params; sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+HELPS = [[], *([module.__name__.rpartition(".")[2]] for module in COMMANDS)]
+
+
+@pytest.mark.parametrize("command", HELPS, ids=" ".join)
+def test_help_fits_a_screen_and_shows_an_example(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 0
+    assert len(lines) <= 32
+    assert max(map(len, lines)) <= 120
+    assert any(line.startswith("  posttrain ") or "&& posttrain" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["pla"], "there is no pla; did you mean plan?"),
+        (["zzz"], "there is no zzz; there are use, check, doctor, "),
+        (["plan", "--wy"], "unknown argument --wy; did you mean --why?"),
+        (["plan", "--wh"], "unknown argument --wh; did you mean --why?"),
+        (["export", "out", "--police=x"], "unknown argument --police=x; did you mean --policy?"),
+        (["ask"], "the following arguments are required: question"),
+        ([], "the following arguments are required: COMMAND"),
+    ],
+)
+def test_a_wrong_argument_says_what_was_meant(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith(f"error: {meant}")
+    assert "--help` shows what there is" in said
+
+
+def test_output_that_nobody_reads_ends_the_command(project: Project) -> None:
+    command = [sys.executable, "-m", "posttrain.cli", "doctor"]
+    process = subprocess.Popen(
+        command, cwd=project.root, env=project.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait() == 1

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from posttrain.wiki.ask import Asked
     from posttrain.wiki.environment import HarnessSettings
 
+HELP = "ask the trained agent a question"
+DESCRIPTION = """Plays one question with a checkpoint, with engine, harness and prompt from params.yaml and the
+search over data/index."""
 EXAMPLE = """examples:
   posttrain ask "Which river flows through Ada Holm's birthplace?"
   posttrain ask --policy models/base "…"      the same question for the untrained model
@@ -22,25 +25,16 @@ SNIPPET = 160
 SAID = 300
 
 
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "ask",
-        help="ask the trained agent a question",
-        description="Plays one question with a checkpoint, with engine, harness and prompt from params.yaml and the "
-        "search over data/index.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the subcommand's arguments."""
     parser.add_argument("question", help="in quotes")
     parser.add_argument(
         "--policy", type=Path, metavar="FOLDER", help="a checkpoint folder; else the latest of models/grpo_best, …"
     )
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Prints searches, answer and costs; 1 if there is no answer, or nobody to read it, 130 if interrupted.
+    """Prints searches, answer and costs; 1 if there is no answer, 130 if interrupted.
 
     Raises:
         PosttrainError: the question holds no word, or anything that it needs is missing.
@@ -51,9 +45,6 @@ def run(chosen: argparse.Namespace) -> int:
         raise SettingsError('the question holds no word; write one in quotes, as in: posttrain ask "Who wrote Emma?"')
     try:
         return _ask(chosen.question, chosen.policy)
-    except BrokenPipeError:  # whoever read the output has left, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
         print("interrupted; what was sampled is kept", file=sys.stderr, flush=True)
         # Not an exception: the end of the process would wait for a sampling batch in a thread.

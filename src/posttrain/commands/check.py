@@ -2,18 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "check",
-        help="check params.yaml before anything runs",
-        description="Checks every section of params.yaml: unknown and missing keys, types, ranges, combinations.",
-        epilog="example:  posttrain check && dvc repro",
-    )
-    parser.set_defaults(run=run)
+HELP = "check params.yaml before anything runs"
+DESCRIPTION = "Checks every section of params.yaml: unknown and missing keys, types, ranges, combinations."
+EXAMPLE = """example:
+  posttrain check && dvc repro"""
 
 
 def run(_: argparse.Namespace) -> None:

@@ -2,19 +2,16 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+
+HELP = "stages whose deps are not what they import"
+DESCRIPTION = "Compares each stage's code deps in dvc.yaml with what its script imports, directly or not."
+EXAMPLE = """example:
+  posttrain deps --write      after an edit that adds or drops an import"""
 
 
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "deps",
-        help="stages whose deps are not what they import",
-        description="Compares each stage's code deps in dvc.yaml with what its script imports, directly or not.",
-        epilog="example:  posttrain deps --write      after an edit that adds or drops an import",
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the subcommand's arguments."""
     parser.add_argument("--write", action="store_true", help="put the missing ones into dvc.yaml and drop the others")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

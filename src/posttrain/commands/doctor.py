@@ -8,25 +8,14 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+HELP = "check machine, project, data and service before a run"
+DESCRIPTION = __doc__
 EXAMPLE = """example:
   posttrain use full && posttrain doctor     before a run that costs money
 
 Every line says ok, warn or FAIL, what was found, and what to do. With engine tinker it asks the service for one
 real answer of a few tokens, which costs a small fraction of a cent. Exit code 0 when nothing FAILs."""
-
-
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "doctor",
-        help="check machine, project, data and service before a run",
-        description=__doc__,
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:

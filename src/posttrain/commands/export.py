@@ -3,8 +3,9 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
+HELP = "write the trained model for others, with a model card"
+DESCRIPTION = "Writes a checkpoint as a peft adapter, or as full weights, with tokenizer and model card."
 EXAMPLE = """examples:
   posttrain export agent                    models/grpo_best, or the latest stage's, as a peft adapter in agent/
   posttrain export --merged agent-full      full weights that load without peft (local engine)
@@ -14,22 +15,14 @@ The folder gets a model card (README.md) with data, recipe, metrics and licences
 downloaded from the service. The folder appears whole or not at all."""
 
 
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "export",
-        help="write the trained model for others, with a model card",
-        description="Writes a checkpoint as a peft adapter, or as full weights, with tokenizer and model card.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the subcommand's arguments."""
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder to make")
     parser.add_argument(
         "--policy", type=Path, metavar="FOLDER", help="a checkpoint folder; else the latest of models/grpo_best, …"
     )
     parser.add_argument("--merged", action="store_true", help="full weights instead of an adapter")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -3,28 +3,22 @@
 import argparse
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from posttrain.ledger.spend import Booked
 
+HELP = "what this project has paid, by experiment and stage"
+DESCRIPTION = "Adds up every request and training step that this project's folder has paid for."
 EXAMPLE = """example:
   posttrain ledger             a table: requests, tokens, USD, what the cache took off, the first estimate
   posttrain ledger --json      the same for programs"""
 HEADER = ("experiment", "stage", "requests", "prefill", "cached", "sampled", "trained", "USD", "cache off", "estimate")
 
 
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "ledger",
-        help="what this project has paid, by experiment and stage",
-        description="Adds up every request and training step that this project's folder has paid for.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the subcommand's arguments."""
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> None:

@@ -1,27 +1,21 @@
 """`posttrain plan`: what `dvc repro` would run, why, and what it would cost."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from posttrain.wiki.plan import Plan, Planned
 
+HELP = "what dvc repro would run, why, and at what price"
+DESCRIPTION = "Follows every change through the pipeline, which `dvc status` and `dvc repro --dry` do not."
 EXAMPLE = """example:
   posttrain plan            every stage that would run, with its reason, tokens, USD and time
   posttrain plan --why      all reasons of each stage"""
 
 
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "plan",
-        help="what dvc repro would run, why, and at what price",
-        description="Follows every change through the pipeline, which `dvc status` and `dvc repro --dry` do not.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the subcommand's arguments."""
     parser.add_argument("--why", action="store_true", help="all reasons, not the first alone")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> None:

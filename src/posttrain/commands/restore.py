@@ -1,22 +1,11 @@
 """`posttrain restore`: what receipts hold, put back, so that a fresh clone need not pay again."""
 
 import argparse
-from typing import Any
 
+HELP = "put back pointers to hosted checkpoints from receipts"
+DESCRIPTION = "Re-creates the outputs that receipts hold, after checking that the checkpoints still exist."
 EXAMPLE = """example:
   git clone … && posttrain restore     then `posttrain ask`, `posttrain export`, or `dvc repro -s test@grpo`"""
-
-
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "restore",
-        help="put back pointers to hosted checkpoints from receipts",
-        description="Re-creates the outputs that receipts hold, after checking that the checkpoints still exist.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:

@@ -1,19 +1,16 @@
 """`posttrain use`: a profile becomes params.yaml."""
 
 import argparse
-from typing import Any
+
+HELP = "put a profile in place as params.yaml"
+DESCRIPTION = "Puts profiles/PROFILE.yaml in place as params.yaml; your own edits are kept in params.yaml.bak."
+EXAMPLE = """example:
+  posttrain use full"""
 
 
-def add(commands: Any) -> None:
-    """Adds the subcommand to a parser's `add_subparsers()`."""
-    parser = commands.add_parser(
-        "use",
-        help="put a profile in place as params.yaml",
-        description="Puts profiles/PROFILE.yaml in place as params.yaml; your own edits are kept in params.yaml.bak.",
-        epilog="example:  posttrain use full",
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the subcommand's arguments."""
     parser.add_argument("profile", help="name of a file under profiles/, such as smoke, mini or full")
-    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> None:
