@@ -16,13 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from posttrain.files import sha256_file
+from posttrain.files import read_jsonl, sha256_file
 from tests.loopback.server import KEY, Loopback, serving
 from tests.project import Project, copy_project
+from tests.tiny import settings
 
 IN_FLIGHT = 16
 """The smoke profile's largest concurrency: more cannot be lost at one kill."""
@@ -46,7 +48,9 @@ def main() -> None:
             assert wait(start(killed)) == 0
             differing = [path for path, digest in outputs(calm).items() if outputs(killed).get(path) != digest]
             again = booked(killed)
-            print(f"killed {args.kills} times: {again} requests booked, {asked(server)} asked")
+            print(f"killed {len(lost)} times: {again} requests booked, {asked(server)} asked")
+            for path in differing:
+                print(f"differs: {path} {fields(calm.root / path, killed.root / path)}")
     if args.engine == "tinker":
         print(f"lost in flight at a kill: {lost}; in all {sum(lost)}")
     print(f"outputs that differ: {differing or 'none'}")
@@ -65,7 +69,8 @@ def prepared(folder: Path, engine: str) -> Iterator[tuple[Project, Loopback | No
     if engine == "local":
         yield project, None
         return
-    with serving() as server:
+    # One row at a time: the rows of a batch change each other's last bits, and what arrives together is chance.
+    with serving(engine=settings(batch_rows=1)) as server:
         project.set(engine={"name": "tinker"}, prices={"model": "tiny"})
         own = {"TINKER_BASE_URL": server.url, "TINKER_API_KEY": KEY, "TINKER_TELEMETRY": "0"}
         yield Project(project.root, {**project.environment, **own}), server
@@ -130,6 +135,15 @@ def outputs(project: Project) -> dict[str, str]:
     kinds = ("runs/**/*.jsonl", "data/**/*.jsonl", "metrics/**/*.json", "metrics/**/*.csv", "metrics/*.md")
     files = sorted(path for kind in kinds for path in project.root.glob(kind))
     return {str(path.relative_to(project.root)): sha256_file(path) for path in files}
+
+
+def fields(one: Path, other: Path) -> str:
+    """Which fields of two JSON Lines files differ, and in how many rows."""
+    if one.suffix != ".jsonl" or not other.exists():
+        return ""
+    rows = zip(read_jsonl(one), read_jsonl(other), strict=False)
+    counts = Counter(key for a, b in rows for key in a.keys() | b.keys() if a.get(key) != b.get(key))
+    return ", ".join(f"{key} in {number} rows" for key, number in counts.items())
 
 
 if __name__ == "__main__":
