@@ -8,6 +8,7 @@ asked and is not in the ledger was in flight at a kill, and what is in the ledge
 """
 
 import argparse
+import hashlib
 import os
 import random
 import signal
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from posttrain.files import read_jsonl, sha256_file
+from posttrain.files import json_line, read_jsonl
 from tests.loopback.server import KEY, Loopback, serving
 from tests.project import Project, copy_project
 from tests.tiny import settings
@@ -46,7 +47,8 @@ def main() -> None:
         with prepared(Path(name) / "killed", args.engine) as (killed, server):
             lost = disturb(killed, server, args.kills, seconds, random.Random(args.seed))
             assert wait(start(killed)) == 0
-            differing = [path for path, digest in outputs(calm).items() if outputs(killed).get(path) != digest]
+            ended = outputs(killed)
+            differing = [path for path, digest in outputs(calm).items() if ended.get(path) != digest]
             again = booked(killed)
             print(f"killed {len(lost)} times: {again} requests booked, {asked(server)} asked")
             for path in differing:
@@ -131,10 +133,18 @@ def booked(project: Project) -> int:
 
 
 def outputs(project: Project) -> dict[str, str]:
-    """SHA-256 of every episode file, metric and curve, and of the data."""
+    """SHA-256 of every episode file, metric and curve, and of the data; all but what the service's cache had held."""
     kinds = ("runs/**/*.jsonl", "data/**/*.jsonl", "metrics/**/*.json", "metrics/**/*.csv", "metrics/*.md")
     files = sorted(path for kind in kinds for path in project.root.glob(kind))
-    return {str(path.relative_to(project.root)): sha256_file(path) for path in files}
+    return {str(path.relative_to(project.root)): hashlib.sha256(content(path)).hexdigest() for path in files}
+
+
+def content(path: Path) -> bytes:
+    """The file without its `cached` fields: how much the service had in its cache depends on what it was asked when."""
+    if path.suffix != ".jsonl":
+        return path.read_bytes()
+    rows = ({key: value for key, value in row.items() if key != "cached"} for row in read_jsonl(path))
+    return "".join(map(json_line, rows)).encode()
 
 
 def fields(one: Path, other: Path) -> str:

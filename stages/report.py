@@ -1,28 +1,29 @@
-"""The learning curve as a picture, from the committed metrics alone."""
+"""The report: a page that works from disk, its summary as Markdown, and the learning curve as a picture."""
 
-import csv
 from pathlib import Path
 
 from posttrain import station
-from posttrain.files import read_json
+from posttrain.files import write_text
+from posttrain.ledger.price import PriceSettings
 from posttrain.report.learning_curve import Curves, draw
+from posttrain.settings import load
 from posttrain.wiki.ablation import ARMS
+from posttrain.wiki.chat import open_chat
+from posttrain.wiki.report import report_html, report_markdown
+from posttrain.wiki.report_inputs import METRICS, read_inputs
 
 
 def main() -> None:
-    metrics = Path("metrics")
-    base, ablation = read_json(metrics / "base.json"), read_json(metrics / "ablation.json")
-    val = [("base", base["f1"], base["f1_ci"])]
-    for phase, unit in (("sft", "epoch"), ("grpo", "step")):
-        chosen = read_json(metrics / f"{phase}.json")
-        for number in chosen[f"f1_by_{unit}"]:
-            measured = read_json(metrics / "val" / phase / f"{number}.json")
-            val.append((f"{phase.upper()} {unit} {number}", measured["f1"], measured["f1_ci"]))
-    with (metrics / "curves" / "grpo.csv").open(encoding="utf-8") as rows:
-        reward = [float(row["reward"]) for row in csv.DictReader(rows)]
-    arms = [(title, ablation["arms"][arm]["f1"], ablation["arms"][arm]["f1_ci"]) for arm, title in ARMS.items()]
-    curves = Curves(val, reward, arms, base["n"], ablation["arms"]["base"]["n"])
-    draw(curves, metrics / "learning_curve.png")
+    inputs = read_inputs(load("prices", PriceSettings))
+    arms = [
+        (title, inputs.ablation["arms"][arm]["f1"], inputs.ablation["arms"][arm]["f1_ci"])
+        for arm, title in ARMS.items()
+    ]
+    reward = [row["reward"] for row in inputs.curves["grpo"]]
+    curves = Curves(inputs.val, reward, arms, inputs.val_n, inputs.ablation["arms"]["base"]["n"])
+    draw(curves, METRICS / "learning_curve.png")
+    write_text(Path("report.md"), report_markdown(inputs))
+    write_text(Path("report.html"), report_html(inputs, {}, "", open_chat()))
 
 
 if __name__ == "__main__":

@@ -35,13 +35,14 @@ def made_arms(n: int = 60) -> dict[str, list[dict[str, Any]]]:
 
 def test_the_result_has_exactly_the_promised_shape() -> None:
     result = compare(made_arms(), SETTINGS, {"test_sha256": "cb4ad042f2c0ef38", "test_opened": 1})
-    assert list(result) == ["arms", "confidence", "deltas", "test_sha256", "test_opened"]
+    assert list(result) == ["arms", "confidence", "deltas", "steps", "test_sha256", "test_opened"]
     assert list(result["arms"]) == ARM_NAMES
     assert list(result["deltas"]) == [arm for arm in ARM_NAMES if arm != "base"]
     for arm in result["arms"].values():
         assert list(arm) == ["n", "f1", "f1_ci", "em", "searches", "usd_per_question"]
         assert arm["f1_ci"][0] < arm["f1"] < arm["f1_ci"][1]
-    for delta in result["deltas"].values():
+    assert list(result["steps"]) == ["sft", "grpo", "grpo_top1", "grpo_budget2"]
+    for delta in [*result["deltas"].values(), *result["steps"].values()]:
         assert list(delta) == ["delta", "ci", "p_holm", "smallest_detectable"]
         assert delta["ci"][0] < delta["delta"] < delta["ci"][1]
     assert json.loads(json.dumps(result)) == result
@@ -50,6 +51,9 @@ def test_the_result_has_exactly_the_promised_shape() -> None:
 def test_values_are_the_means_and_paired_differences() -> None:
     arms = made_arms()
     result = compare(arms, SETTINGS)
+    assert result["steps"]["sft"]["ci"] == result["deltas"]["sft"]["ci"]
+    against_sft = result["arms"]["grpo"]["f1"] - result["arms"]["sft"]["f1"]
+    assert result["steps"]["grpo"]["delta"] == pytest.approx(against_sft)
 
     def mean(arm: str, key: str) -> float:
         return fmean(row[key] for row in arms[arm])

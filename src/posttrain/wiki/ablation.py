@@ -22,6 +22,8 @@ ARMS = {
 """Arms in the order of the table, with the name of their row."""
 
 BASELINE = "base"
+STEPS = {"sft": "base", "grpo": "sft", "grpo_top1": "grpo", "grpo_budget2": "grpo"}
+"""What each arm changes, as the arm that it is one step away from."""
 
 _NUMBERS = ("f1", "em", "searches", "usd")
 _DIGITS = 10
@@ -42,7 +44,8 @@ def compare(
 
     Returns:
         `{"arms": {arm: {n, f1, f1_ci, em, searches, usd_per_question}}, "confidence",
-        "deltas": {arm: {delta, ci, p_holm, smallest_detectable}}, **extras}`; p is corrected over all deltas.
+        "deltas": {arm: {delta, ci, p_holm, smallest_detectable}}, "steps": {arm: the same to its arm in STEPS},
+        **extras}`; p is corrected over all deltas, and over all steps.
 
     Raises:
         DataError: an arm is missing or unknown, question ids are repeated or differ between arms, a row lacks a
@@ -65,7 +68,8 @@ def compare(
             for arm, estimate in zip(ARMS, estimates, strict=True)
         },
         "confidence": settings.confidence,
-        "deltas": _deltas(f1, resampling),
+        "deltas": _deltas(f1, {arm: BASELINE for arm in ARMS if arm != BASELINE}, resampling),
+        "steps": _deltas(f1, STEPS, resampling),
     }
     for key, value in (extras or {}).items():
         if key in result:
@@ -122,9 +126,11 @@ def _arm_summary(rows: Sequence[Row], f1: Estimate) -> dict[str, Any]:
     }
 
 
-def _deltas(f1: Mapping[str, Mapping[str, float]], resampling: dict[str, Any]) -> dict[str, Any]:
-    others = {arm: scores for arm, scores in f1.items() if arm != BASELINE}
-    paired = compare_paired(others, f1[BASELINE], **resampling)
+def _deltas(
+    f1: Mapping[str, Mapping[str, float]], against: Mapping[str, str], resampling: dict[str, Any]
+) -> dict[str, Any]:
+    """Paired differences of each arm in `against` to the arm named there."""
+    paired = {arm: compare_paired({arm: f1[arm]}, f1[other], **resampling)[arm] for arm, other in against.items()}
     adjusted = holm([delta.p for delta in paired.values()])
     return {
         arm: {

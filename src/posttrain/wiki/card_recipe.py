@@ -12,20 +12,15 @@ from posttrain.train.checkpoint import Checkpoint
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.train.sft_settings import SftSettings
 from posttrain.wiki.data_settings import DataSettings
+from posttrain.wiki.limits import ONE_SEED, WORLDS
 from posttrain.wiki.settings import ColdstartSettings, CollectSettings, RunSettings, SelectSettings
 
 T = TypeVar("T")
 STEPS = ("cold start", "SFT", "GRPO")
 """How the labels of checkpoints begin, in the order of training."""
-WORLDS = {
-    "miniwiki": "Its world is generated and its questions are simple: the numbers show that the method works, not that "
-    "the model knows anything about the real world.",
-    "hotpotqa": "HotpotQA has been public since 2018: the base model may have seen questions and answers in its own "
-    "training, which lifts the numbers before and after.",
-}
 LIMITS = (
     "It was trained and measured with one harness, one corpus and one search engine; elsewhere it may do worse.",
-    "One training seed. Another would give another model, and the intervals above do not cover that.",
+    ONE_SEED,
     "It answers in a few words, in English, without saying how sure it is, and can be wrong about what it read.",
     "Nothing was done to make it safe or fair beyond what the base model brings; it must not decide about people.",
     "Whoever can write into the corpus can steer it: paragraphs reach it unfiltered.",
