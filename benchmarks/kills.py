@@ -40,13 +40,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kills.") as name:
         with prepared(Path(name) / "calm", args.engine) as (calm, server):
             started = time.monotonic()
-            assert wait(start(calm)) == 0
+            finish(calm)
             seconds = time.monotonic() - started
             requests = booked(calm)
             print(f"undisturbed: {seconds:.0f} s, {requests} requests booked, {asked(server)} asked", flush=True)
         with prepared(Path(name) / "killed", args.engine) as (killed, server):
             lost = disturb(killed, server, args.kills, seconds, random.Random(args.seed))
-            assert wait(start(killed)) == 0
+            finish(killed)
             ended = outputs(killed)
             differing = [path for path, digest in outputs(calm).items() if ended.get(path) != digest]
             again = booked(killed)
@@ -108,8 +108,11 @@ def start(project: Project) -> subprocess.Popen[bytes]:
     )
 
 
-def wait(process: subprocess.Popen[bytes]) -> int:
-    return process.wait()
+def finish(project: Project) -> None:
+    """Runs the pipeline to its end; without one, the last lines of what it said are printed."""
+    if start(project).wait():
+        said = (project.root.parent / "log").read_text(errors="replace").splitlines()
+        sys.exit("\n".join(["the pipeline failed:", *said[-40:]]))
 
 
 def asked(server: Loopback | None) -> int:

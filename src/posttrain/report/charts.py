@@ -7,7 +7,7 @@ from html import escape
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from posttrain.report.svg import ACCENT, ALARM, INK, SOFT, figure, svg
+from posttrain.report.svg import ACCENT, ALARM, INK, PAPER, SOFT, figure, svg
 
 Point = tuple[str, float, Sequence[float]]
 """Label, mean, and the ends of its interval."""
@@ -37,9 +37,10 @@ def figure_html(chart: Chart) -> str:
         for row, tag in zip(rows, ["th", *["td"] * len(chart.rows)], strict=True)
     ]
     table = "".join(f"<tr>{row}</tr>" for row in cells)
+    width = "whole" if chart.wide else "half"
     notes = "".join(f'<p class="alarm">{escape(note)}</p>' for note in chart.notes)
     return (
-        f'<figure id="chart-{chart.name}"{' class="whole"' if chart.wide else ""}>{chart.svg}{notes}'
+        f'<figure id="chart-{chart.name}" class="{width}">{chart.svg}{notes}'
         f"<details><summary>{escape(chart.title)}: the numbers</summary><table>{table}</table></details></figure>"
     )
 
@@ -119,7 +120,7 @@ def stacked_bars(name: str, title: str, bars: Mapping[str, Mapping[str, int]], k
                 if count:
                     middle = (start + count / 2, place.get_y() + place.get_height() / 2)
                     box = {"boxstyle": "round,pad=0.15", "facecolor": ACCENT, "edgecolor": "none"}
-                    axes.annotate(str(count), middle, ha="center", va="center", color="white", fontsize=8, bbox=box)
+                    axes.annotate(str(count), middle, ha="center", va="center", color=PAPER, fontsize=8, bbox=box)
             left = [start + count for start, count in zip(left, counts, strict=True)]
         axes.invert_yaxis()
         axes.set_title(title)

@@ -37,11 +37,12 @@ def page(title: str, sections: Sequence[Section], data: Sequence[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
     )
+    inert = "\n".join(data)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{metas}'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n<body><header><h1>{escape(title)}</h1>"
         f'<nav aria-label="Sections">{links}<button type="button" id="theme">Light or dark</button></nav></header>\n'
-        f"<main>{bodies}</main>\n{''.join(f'{each}{chr(10)}' for each in data)}<script>{script}</script></body></html>\n"
+        f"<main>{bodies}</main>\n{inert}\n<script>{script}</script></body></html>\n"
     )
 
 

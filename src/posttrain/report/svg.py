@@ -12,9 +12,15 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-INK, ACCENT, SOFT, ALARM = "#010a01", "#010a02", "#010a03", "#010a04"
+INK, ACCENT, SOFT, ALARM, PAPER = "#010a01", "#010a02", "#010a03", "#010a04", "#010a05"
 """Colours to draw with; each stands for a variable of the page's style sheet."""
-_VARIABLES = {INK: "var(--ink)", ACCENT: "var(--accent)", SOFT: "var(--soft)", ALARM: "var(--alarm)"}
+_VARIABLES = {
+    INK: "var(--ink)",
+    ACCENT: "var(--accent)",
+    SOFT: "var(--soft)",
+    ALARM: "var(--alarm)",
+    PAPER: "var(--paper)",
+}
 _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "posttrain",

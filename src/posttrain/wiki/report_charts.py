@@ -21,6 +21,8 @@ GRPO = (
     ("spend", "GRPO: USD spent so far", ("usd",), False),
 )
 """Name, title, columns of metrics/curves/grpo.csv, and whether they are shares."""
+FLOOR = "closed_book"
+"""The arm without a search."""
 LOSSES = {"coldstart": "Cold start", "sft": "SFT"}
 """Titles of the curves under metrics/curves that hold a loss."""
 ALARMS = {
@@ -80,11 +82,8 @@ def failure_charts(measured: Mapping[str, Mapping[str, Any]], index: Mapping[str
     recalls = [
         (float(name.removeprefix("recall@")), value) for name, value in index.items() if name.startswith("recall@")
     ]
-    seen = [
-        (arm, numbers["retrieval_recall"])
-        for arm, numbers in measured.items()
-        if numbers["retrieval_recall"] is not None
-    ]
+    searched = {arm: numbers["retrieval_recall"] for arm, numbers in measured.items() if arm != FLOOR}
+    seen = [(ARMS[arm], recall, (recall, recall)) for arm, recall in searched.items() if recall is not None]
     bars = {
         ARMS[arm]: {**numbers["labels"], "solved": numbers["n"] - sum(numbers["labels"].values())}
         for arm, numbers in measured.items()
@@ -100,7 +99,7 @@ def failure_charts(measured: Mapping[str, Mapping[str, Any]], index: Mapping[str
         intervals(
             "retrieved",
             "Gold paragraphs that an episode saw (test)",
-            [(ARMS[arm], value, (value, value)) for arm, value in seen],
+            seen,
         ),
         stacked_bars("labels", "How the episodes of each arm ended (test)", bars, ["solved", *FailureLabel]),
     ]

@@ -1,7 +1,8 @@
 // The trace reader. Text of models and corpora is only ever set as the text of a node, never as markup.
 "use strict";
 (() => {
-  const SHOWN = 20000; // characters of one piece that are shown before a button shows the rest
+  const SHOWN = 20000; // characters of one text that are shown before a button shows the rest
+  const TOKENS = 4000; // and tokens of one reply
   const LISTED = 3000;
   const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
   const byId = (id) => document.getElementById(id);
@@ -46,14 +47,17 @@
     node.append(text.slice(from));
   }
 
-  function piece(text, attributes) {
-    const node = make("span", attributes);
+  // A button that makes place for what it stands for.
+  function later(text, show) {
+    const more = make("button", { type: "button" }, text);
+    more.addEventListener("click", () => { const place = document.createElement("span"); more.replaceWith(place); show(place); });
+    return more;
+  }
+
+  function piece(text, attributes, tag = "span") {
+    const node = make(tag, attributes), rest = text.length - SHOWN;
     put(node, text.slice(0, SHOWN));
-    if (text.length > SHOWN) {
-      const more = make("button", { type: "button" }, `show the other ${(text.length - SHOWN).toLocaleString("en")} characters`);
-      more.addEventListener("click", () => { more.remove(); put(node, text.slice(SHOWN)); });
-      node.append(more);
-    }
+    if (rest > 0) node.append(later(`show the other ${rest.toLocaleString("en")} characters`, (place) => put(place, text.slice(SHOWN))));
     return node;
   }
 
@@ -71,10 +75,15 @@
   function putPieces(node, pieces) {
     for (const [kind, texts, logprobs] of pieces) {
       if (kind === 1 || kind === 3) {
-        texts.forEach((text, i) => {
-          const name = `sampled${kind === 3 ? " control" : ""} d${doubt(logprobs[i])}`;
-          node.append(piece(text, { class: name, title: `probability ${Math.exp(logprobs[i]).toPrecision(3)}, logprob ${logprobs[i]}` }));
-        });
+        const show = (place, from, to) => {
+          for (let i = from; i < Math.min(to, texts.length); i++) {
+            const name = `sampled${kind === 3 ? " control" : ""} d${doubt(logprobs[i])}`;
+            place.append(piece(texts[i], { class: name, title: `probability ${Math.exp(logprobs[i]).toPrecision(3)}, logprob ${logprobs[i]}` }));
+          }
+        };
+        const rest = texts.length - TOKENS;
+        show(node, 0, TOKENS);
+        if (rest > 0) node.append(later(`show the other ${rest.toLocaleString("en")} tokens`, (place) => show(place, TOKENS, Infinity)));
       } else {
         node.append(piece(texts, { class: kind === 2 ? "control" : kind === 4 ? "gold" : "inserted" }));
       }
@@ -89,9 +98,7 @@
     put(title, heading);
     const facts = make("dl", { class: "facts" });
     const fact = (name, text, how = "") => {
-      const value = make("dd", how ? { class: how } : {});
-      put(value, text);
-      facts.append(make("dt", {}, name), value);
+      facts.append(make("dt", {}, name), piece(text, how ? { class: how } : {}, "dd"));
     };
     fact("gold answer", row.a.join(" | "));
     fact("prediction", row.e === "answer" ? row.p : `none (${row.e})`);
