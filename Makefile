@@ -10,7 +10,7 @@ setup: $(READY)
 factory: setup
 	$(BIN)/posttrain check
 	$(BIN)/dvc repro
-	@cat metrics/ablation.md
+	@cat metrics/ablation.md; echo; echo "The report: file://$(CURDIR)/report.html"
 
 test: setup
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder

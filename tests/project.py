@@ -27,10 +27,11 @@ Done = subprocess.CompletedProcess[str]
 
 @cache
 def tracked() -> list[str]:
-    """Files of the repository as they are now, committed or not, without results."""
+    """Files of the repository as they are now, committed or not, without results and tests."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [n for n in names if (ROOT / n).is_file() and not n.startswith(("metrics/", "tests/")) and n != "dvc.lock"]
+    results = ("metrics/", "tests/", "dvc.lock", "report.md")
+    return [name for name in names if (ROOT / name).is_file() and not name.startswith(results)]
 
 
 @dataclass(frozen=True)

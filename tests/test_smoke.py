@@ -54,7 +54,7 @@ def test_the_smoke_profile_from_end_to_end(ran: Project, tmp_path: Path) -> None
     project = ran.copy(tmp_path)
     check_results(project)
     changed = {line[3:] for line in project.git("status", "--porcelain").splitlines()}
-    assert changed <= {"dvc.lock", "metrics/"}
+    assert changed <= {"dvc.lock", "metrics/", "report.md"}
 
     assert UP_TO_DATE in project.dvc("repro")
 
@@ -239,6 +239,11 @@ def check_results(project: Project) -> None:
     assert all(arm["n"] == 8 and 0 <= arm["em"] <= 1 and 0 <= arm["f1"] <= 1 for arm in ablation["arms"].values())
     assert len((project.root / "metrics/ablation.md").read_text().strip().splitlines()) == 8
     assert (project.root / "metrics/learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    report = (project.root / "report.md").read_text()
+    assert (project.root / "metrics/ablation.md").read_text().strip() in report
+    assert report.count(" after Holm).") == 4
+    page = (project.root / "report.html").read_text()
+    assert all(f'id="traces-{arm}-0"' in page for arm in ARMS)
     for folder in ("base", "coldstart", "sft_best", "grpo_best"):
         assert (project.root / "models" / folder / "checkpoint.json").exists()
 

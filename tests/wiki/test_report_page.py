@@ -241,7 +241,8 @@ def test_markup_that_slipped_in_would_do_nothing(chromium: Any, file: Path) -> N
     page.evaluate(
         "() => { const node = document.createElement('div'); document.body.append(node);"
         ' node.innerHTML = \'<img src="https://example.org/x" onerror="document.title=1">\';'
-        " const script = document.createElement('script'); script.textContent = 'document.title = 2'; node.append(script); }"
+        " const script = document.createElement('script'); script.textContent = 'document.title = 2';"
+        " node.append(script); }"
     )
     page.wait_for_timeout(200)
     assert page.title() == "What training added"
