@@ -19,8 +19,6 @@ from posttrain.train.grpo import Groups, Recipe, train_grpo
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.wiki.session import open_session
 
-STEPS, QUESTIONS, TRIES = 10, 8, 6
-
 
 class Adding:
     def __init__(self, a: int, b: int) -> None:
@@ -40,18 +38,18 @@ class Adding:
 
 
 async def main() -> None:
+    how = GrpoSettings(10, 8, 6, 0, 3e-4, 1.0, 10, [], "importance_sampling", "mean", False, 48)
     with open_session(load("engine", EngineSettings)) as session:
 
         async def play(policy: Policy, step: int) -> Groups:
-            rng, rollouts = random.Random(step), Rollouts(TRIES, 48, Drawing(16, 1.0, 0, (session.chat.end,)))
-            pairs = [(rng.randint(1, 20), rng.randint(1, 20)) for _ in range(QUESTIONS)]
+            rng, rollouts = random.Random(step), Rollouts(how.group, 48, Drawing(16, 1.0, 0, (session.chat.end,)))
+            pairs = [(rng.randint(1, 20), rng.randint(1, 20)) for _ in range(how.questions)]
             tasks = [Task(f"{step}-{i}", partial(Adding, *pair)) for i, pair in enumerate(pairs)]
             return await Runner(policy, session.chat, rollouts, Progress("add", None, "episode")).run(tasks)
 
         def reward(episode: Episode) -> float:
             return 1 / episode.info["tries"] if episode.end is End.ANSWER else 0.0
 
-        how = GrpoSettings(STEPS, QUESTIONS, TRIES, 0, 3e-4, 1.0, STEPS, [], "importance_sampling", "mean", False, 48)
         recipe = Recipe(play, reward, lambda episode: {"tries": episode.turns}, lambda *_: 0.0)
         learner = base_checkpoint(session.engine).learner(session.engine, session.store, 16, 0)
         await train_grpo(learner, recipe, how, Curve(Path("metrics/curves/adding.csv")))
