@@ -3,7 +3,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup factory test check bench deps clean
+.PHONY: setup factory test check bench docs deps clean
 
 setup: $(READY)
 
@@ -32,6 +32,10 @@ bench: setup .venv-bench/.ready
 	.venv-bench/bin/python -m pip install --quiet torch==2.13.0
 	.venv-bench/bin/python -m pip install --quiet -c constraints.txt -r benchmarks/peers/requirements.txt
 	@touch $@
+
+# The docs' pictures, from what `make factory` left.
+docs: setup
+	PYTHONPATH=src $(BIN)/python docs/pictures.py
 
 deps: setup
 	$(BIN)/posttrain deps --write
