@@ -6,6 +6,7 @@ Run by `make docs`, after `make factory`; the views need Chromium and playwright
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ VIEWS = {
 
 def diagram() -> str:
     """`dvc dag` as Mermaid, the stages of one kind drawn as one, without edges that follow from others."""
-    command = ["dvc", "dag", "--mermaid"]
+    command = [sys.executable, "-m", "dvc", "dag", "--mermaid"]
     text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = {node: stage.partition("@")[0] for node, stage in re.findall(r'(node\d+)\["(.+?)"\]', text)}
     graph: Any = networkx.DiGraph()

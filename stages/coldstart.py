@@ -6,6 +6,7 @@ from posttrain import station
 from posttrain.engine.settings import EngineSettings, LoraSettings
 from posttrain.paid import paid
 from posttrain.settings import load
+from posttrain.track.tracked import tracked
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
 from posttrain.train.sft import Training, train_sft
@@ -20,9 +21,9 @@ from posttrain.wiki.tasks import research_tasks
 
 async def main() -> None:
     settings = load("coldstart", ColdstartSettings)
-    with open_session(load("engine", EngineSettings)) as session:
+    with open_session(load("engine", EngineSettings)) as session, tracked("coldstart") as send:
         checkpoint = read_checkpoint(Path("models/base"))
-        curve = Curve(Path("metrics/curves/coldstart.csv"))
+        curve = Curve(Path("metrics/curves/coldstart.csv"), send)
         if settings.demonstrations:
             checkpoint = await train(session, checkpoint, settings, curve)
         else:

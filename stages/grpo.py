@@ -8,6 +8,7 @@ from posttrain.files import write_json
 from posttrain.ledger.price import PriceSettings
 from posttrain.paid import paid
 from posttrain.settings import load
+from posttrain.track.tracked import tracked
 from posttrain.train.alarms import alarms
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
@@ -24,11 +25,11 @@ from posttrain.wiki.settings import RunSettings
 async def main() -> None:
     settings, seed = load("grpo", GrpoSettings), load("run", RunSettings).seed
     harness, prices = load("harness", HarnessSettings), load("prices", PriceSettings)
-    with open_session(load("engine", EngineSettings)) as session, open_search() as search:
+    with open_session(load("engine", EngineSettings)) as session, open_search() as search, tracked("grpo") as send:
         recipe = research_recipe(session, search, questions("train"), settings, harness, prices, seed)
         start = read_checkpoint(Path("models/sft_best"))
         learner = start.learner(session.engine, session.store, load("lora", LoraSettings).rank, seed)
-        curve = Curve(Path("metrics/curves/grpo.csv"))
+        curve = Curve(Path("metrics/curves/grpo.csv"), send)
         saved = await train_grpo(learner, recipe, settings, curve)
         for step, (lineage, paths) in saved.items():
             checkpoint = Checkpoint(lineage, f"GRPO step {step}", paths)

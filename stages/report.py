@@ -11,6 +11,7 @@ from posttrain.wiki.ablation import ARMS
 from posttrain.wiki.chat import open_chat
 from posttrain.wiki.report import report_html, report_markdown
 from posttrain.wiki.report_inputs import METRICS, read_inputs
+from posttrain.wiki.report_labels import labels_by_hand
 
 
 def main() -> None:
@@ -23,7 +24,7 @@ def main() -> None:
     curves = Curves(inputs.val, reward, arms, inputs.val_n, inputs.ablation["arms"]["base"]["n"])
     draw(curves, METRICS / "learning_curve.png")
     write_text(Path("report.md"), report_markdown(inputs))
-    write_text(Path("report.html"), report_html(inputs, {}, "", open_chat()))
+    write_text(Path("report.html"), report_html(inputs, *labels_by_hand(ARMS), open_chat()))
 
 
 if __name__ == "__main__":

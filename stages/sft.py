@@ -8,6 +8,7 @@ from posttrain.files import read_jsonl
 from posttrain.paid import paid
 from posttrain.rollout.episode import Episode
 from posttrain.settings import load
+from posttrain.track.tracked import tracked
 from posttrain.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from posttrain.train.curve import Curve
 from posttrain.train.sft import Training, train_sft
@@ -19,10 +20,10 @@ from posttrain.wiki.settings import RunSettings
 async def main() -> None:
     settings, seed = load("sft", SftSettings), load("run", RunSettings).seed
     episodes = [Episode.from_row(row) for row in read_jsonl(Path("data/sft/episodes.jsonl"))]
-    with open_session(load("engine", EngineSettings)) as session:
+    with open_session(load("engine", EngineSettings)) as session, tracked("sft") as send:
         start = read_checkpoint(Path("models/coldstart"))
         learner = start.learner(session.engine, session.store, load("lora", LoraSettings).rank, seed)
-        curve = Curve(Path("metrics/curves/sft.csv"))
+        curve = Curve(Path("metrics/curves/sft.csv"), send)
         saved = await train_sft(
             learner, episodes, Training(settings.epochs, settings.batch, settings.lr), seed, curve, "sft"
         )

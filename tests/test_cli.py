@@ -126,3 +126,14 @@ def test_output_that_nobody_reads_ends_the_command(project: Project) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == ""
     assert process.wait() == 1
+
+
+def test_interrupting_a_command_leaves_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("posttrain.commands.plan.run", interrupted)
+    assert main(["plan"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"

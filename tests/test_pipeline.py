@@ -25,7 +25,7 @@ LAYERS = (
     {"settings"},
     {"ledger", "stats"},
     {"chat", "engine"},
-    {"doctor", "export"},
+    {"doctor", "export", "track"},
     {"rollout"},
     {"train"},
     {"wiki"},

@@ -4,11 +4,27 @@ import os
 import sys
 
 from posttrain.arguments import Parser
-from posttrain.commands import ask, check, deps, doctor, export, ledger, plan, restore, use
+from posttrain.commands import (
+    ask,
+    check,
+    deps,
+    doctor,
+    export,
+    inspect,
+    label,
+    ledger,
+    mask,
+    plan,
+    restore,
+    search,
+    show,
+    sweep,
+    use,
+)
 from posttrain.errors import PosttrainError, system_failure
 from posttrain.terminal import harmless
 
-COMMANDS = (use, check, doctor, plan, ask, export, ledger, restore, deps)
+COMMANDS = (use, check, doctor, plan, ask, show, search, mask, label, inspect, sweep, export, ledger, restore, deps)
 DESCRIPTION = "A factory that post-trains small language models into agents."
 EXAMPLE = """example:
   posttrain use mini && posttrain plan && dvc repro
@@ -31,6 +47,9 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         print(f"error: {harmless(system_failure(error))}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     return 1
 
 

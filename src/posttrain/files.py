@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from typing import Any
 from posttrain.errors import DataError, StoreError
 
 Row = dict[str, Any]
+_HALF_SURROGATE = re.compile("[\ud800-\udfff]")
+"""No text in UTF-8 can hold one, and a model's output or a broken file may."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 
 
@@ -57,8 +60,9 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_line(row: Row) -> str:
-    """One JSON object on one line: keys in the order given, not ASCII-escaped, newline-terminated."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
+    """One JSON object on one line: keys in the order given, newline-terminated; only half surrogates are escaped."""
+    text = json.dumps(row, ensure_ascii=False)
+    return _HALF_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
 def write_jsonl(path: Path, rows: Iterable[Row]) -> None:

@@ -8,9 +8,9 @@ from posttrain.wiki.report_story import Price, sentences
 DELTA = {"delta": 0.138, "ci": [0.063, 0.211], "p_holm": 0.0039, "smallest_detectable": 0.1}
 NUMBERS = {"f1": 0.25, "searches": 1.5}
 ABLATION: dict[str, Any] = {
-    "arms": {arm: NUMBERS for arm in ("closed_book", "base", "sft", "grpo", "grpo_top1", "grpo_budget2")},
+    "arms": dict.fromkeys(("closed_book", "base", "sft", "grpo", "grpo_top1", "grpo_budget2"), NUMBERS),
     "confidence": 0.95,
-    "steps": {arm: DELTA for arm in ("sft", "grpo", "grpo_top1", "grpo_budget2")},
+    "steps": dict.fromkeys(("sft", "grpo", "grpo_top1", "grpo_budget2"), DELTA),
 }
 PRICES = {"sft": Price(2.9, "6,000 attempts sampled"), "grpo": Price(8.534, "30 steps")}
 

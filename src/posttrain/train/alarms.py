@@ -63,8 +63,8 @@ def _reward_flat(rows: Sequence[Row]) -> str | None:
     if rise >= FLAT_RISE:
         return None
     return (
-        f"reward changed by {rise:+.3f} in {FLAT_STEPS} steps, to {rewards[-1]:.3f}; raise grpo.lr, or grpo.questions and "
-        "grpo.group for a less noisy gradient; if it is falling, lower grpo.lr and go back to an earlier state"
+        f"reward changed by {rise:+.3f} in {FLAT_STEPS} steps, to {rewards[-1]:.3f}; raise grpo.lr, or grpo.questions "
+        "and grpo.group for a less noisy gradient; if it is falling, lower grpo.lr and go back to an earlier state"
     )
 
 

@@ -8,6 +8,7 @@ from posttrain.engine.settings import EngineSettings, LoraSettings, ServiceSetti
 from posttrain.errors import SettingsError
 from posttrain.ledger.price import BudgetSettings, PriceSettings
 from posttrain.settings import closest, load, read_params
+from posttrain.track.settings import TrackSettings
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.train.sft_settings import SftSettings
 from posttrain.wiki.ablation_settings import AblationSettings
@@ -39,6 +40,7 @@ SECTIONS: dict[str, type[Any]] = {
     "prices": PriceSettings,
     "budget": BudgetSettings,
     "service": ServiceSettings,
+    "track": TrackSettings,
 }
 
 

@@ -30,13 +30,13 @@ def report_html(inputs: Inputs, human: Mapping[tuple[str, str], str], agreement:
     Args:
         inputs: of `read_inputs`.
         human: labels that a person gave, by arm and question id.
-        agreement: how they agree with the automatic ones, in a sentence; "" if there are none.
+        agreement: how they agree with the automatic ones, as lines of text; "" if there are none.
         chat: of the model whose traces they are.
     """
     losses = {name: inputs.curves[name] for name in LOSSES if inputs.curves[name]}
     curves = training_charts(inputs.val, losses, inputs.curves["grpo"])
     failures = failure_charts(inputs.measured, inputs.index)
-    note = f"<p>{escape(agreement)}</p>" if agreement else ""
+    note = f"<h3>Labels by a person</h3><pre>{escape(agreement)}</pre>" if agreement else ""
     sections = [
         Section("summary", "Summary", _summary(inputs) + _grid(summary_charts(inputs.ablation))),
         Section("curves", "Training", _alarms(curves) + _grid(curves)),

@@ -71,7 +71,7 @@ class Searcher:
             DataError: the index or the corpus changed on disk after it was opened.
         """
         if k < 1:
-            raise SettingsError(f"a search returns at least 1 paragraph, found k = {k}; set search.top_k to 1 or more")
+            raise SettingsError(f"a search returns at least 1 paragraph, found k = {k}; set harness.top_k to 1 or more")
         columns = [self._column[stem] for stem in self._tokenizer.stems(query) if stem in self._column]
         if not columns:
             return []
