@@ -21,18 +21,20 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "posttrain"
 LAYERS = (
     {"errors"},
-    {"files", "pipeline", "progress", "closure", "stale", "terminal", "hub"},
-    {"settings"},
+    {"files", "pipeline", "progress", "closure", "stale", "terminal", "hub", "dvc_files"},
+    {"settings", "pager"},
     {"ledger", "stats"},
     {"chat", "engine"},
-    {"doctor", "export", "track"},
+    {"doctor", "export", "track", "report"},
     {"rollout"},
     {"train"},
     {"wiki"},
 )
 """Each imports itself and what lies in front of it, never a neighbour."""
-ENTRANCES = {"cli", "commands", "station", "paid", "profiles", "pipeline_deps", "report"}
+ENTRANCES = {"cli", "commands", "station", "paid", "profiles", "pipeline_deps", "arguments"}
 """Only stages, and these, import these."""
+
+COMMITTED = ("metrics/", "report.md")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Stage:
     params: set[str]
     outs: set[str]
     committed: dict[str, bool]
-    """What stands under metrics/, and whether DVC would cache it."""
+    """What stands under metrics/ and in report.md, and whether DVC would cache it."""
 
     @property
     def closure(self) -> list[Path]:
@@ -59,7 +61,7 @@ def stages() -> list[Stage]:
         for stage in repo.index.stages:
             declared = [dep for dep in stage.deps if isinstance(dep, ParamsDependency)]
             deps = {dep.def_path for dep in stage.deps if dep not in declared}
-            committed = {out.def_path: out.use_cache for out in stage.outs if out.def_path.startswith("metrics/")}
+            committed = {out.def_path: out.use_cache for out in stage.outs if out.def_path.startswith(COMMITTED)}
             outs = {out.def_path for out in stage.outs} - set(committed)
             params = {key for dep in declared for key in dep.params}
             found.append(Stage(stage.addressing, str(stage.cmd).split(), deps, params, outs, committed))
