@@ -33,7 +33,7 @@ def report_html(inputs: Inputs, human: Mapping[tuple[str, str], str], agreement:
         agreement: how they agree with the automatic ones, as lines of text; "" if there are none.
         chat: of the model whose traces they are.
     """
-    losses = {name: inputs.curves[name] for name in LOSSES if inputs.curves[name]}
+    losses = {name: inputs.curves[name] for name in LOSSES if any("loss" in row for row in inputs.curves[name])}
     curves = training_charts(inputs.val, losses, inputs.curves["grpo"])
     failures = failure_charts(inputs.measured, inputs.index)
     note = f"<h3>Labels by a person</h3><pre>{escape(agreement)}</pre>" if agreement else ""

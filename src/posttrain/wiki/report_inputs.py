@@ -83,7 +83,7 @@ def _prices(
     val: Mapping[str, Mapping[int, Mapping[str, Any]]],
     prices: PriceSettings,
 ) -> dict[str, Price]:
-    trained = sum(round(row["tokens"]) for name in ("coldstart", "sft") for row in curves[name])
+    trained = sum(round(row.get("tokens", 0)) for name in ("coldstart", "sft") for row in curves[name])
     collected, grpo = read_json(METRICS / "select.json"), curves["grpo"]
     measuring = {phase: sum(found["usd"] for found in numbers.values()) for phase, numbers in val.items()}
     supervised = prices.usd(Tokens(trained=trained)) + collected["usd"]
