@@ -92,10 +92,10 @@ def curves(
             axes.annotate(
                 "alarm", (step, 1), (2, -2), ("data", "axes fraction"), "offset points", color=ALARM, va="top"
             )
-        _frame(axes, title, unit, share)
+        values = [value for points in series.values() for _, value in points]
+        _frame(axes, title, unit, share or not any(values))
         if len(series) > 1:
             axes.legend()
-        values = [value for points in series.values() for _, value in points]
         span = f"from {min(values):.4g} to {max(values):.4g}" if values else "no data"
         told = "".join(f"; alarm at {unit} {step:g}" for step, _ in marks)
         steps = sorted({step for points in series.values() for step, _ in points})
@@ -130,11 +130,11 @@ def stacked_bars(name: str, title: str, bars: Mapping[str, Mapping[str, int]], k
         return Chart(name, title, svg(made, name, f"{title}: {said}"), ("", *kinds), rows, wide=True)
 
 
-def _frame(axes: Axes, title: str, unit: str, share: bool) -> None:
+def _frame(axes: Axes, title: str, unit: str, zero_to_one: bool) -> None:
     axes.set_title(title)
     axes.set_xlabel(unit)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    if share:
+    if zero_to_one:
         axes.set_ylim(-0.03, 1.03)
 
 

@@ -127,6 +127,7 @@
     } else body = await episodeNode(arm, row, row.s);
     if (mine !== turn) return; // a later choice came first
     byId("shown").replaceChildren(body);
+    byId("shown").parentElement.classList.toggle("comparing", Boolean(state.compare));
     const place = listed.indexOf(row);
     byId("place").textContent = row ? `${place + 1 || "–"} of ${listed.length}` : "0 of 0";
     for (const link of byId("list").querySelectorAll("a")) {
