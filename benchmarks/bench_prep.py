@@ -106,13 +106,8 @@ def plain_write(out: Path, contexts: Any, train: list[Any], dev: list[Any], id_f
 
 
 def plain_question(row: dict[str, Any], id_field: str) -> dict[str, Any]:
-    return {
-        "id": row[id_field],
-        "question": row["question"],
-        "answers": [row["answer"]],
-        "type": row["type"],
-        "level": row["level"],
-    }
+    kept = {"id": row[id_field], "question": row["question"], "answers": [row["answer"]]}
+    return kept | {name: row[name] for name in ("type", "level")}
 
 
 SIDES: dict[str, Callable[[Path, Path], None]] = {
