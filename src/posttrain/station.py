@@ -25,7 +25,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoReturn:
     """Runs a station's work, awaiting it if it is a coroutine, and exits: 0 done, 1 refused or failed, 130 interrupted.
 
-    Under DVC the lock carries the stage's name, so `eval_sft@1` and `eval_sft@2` do not shut each other out.
+    Under DVC the lock carries the stage's name, so `eval_sft@1` and `eval_sft@2` do not shut each other out, and the
+    experiment's, so that several run side by side.
     """
     stage = os.environ.get("DVC_STAGE", name)
     started = time.monotonic()
@@ -33,7 +34,7 @@ def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoRe
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         _check_settings()
-        with stage_lock(state_dir(), stage):
+        with stage_lock(state_dir(), "-".join(filter(None, (stage, os.environ.get("DVC_EXP_NAME"))))):
             outcome = work()
             if outcome is not None:
                 asyncio.run(outcome)

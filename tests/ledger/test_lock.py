@@ -1,3 +1,4 @@
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -5,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from posttrain.errors import BusyError, StoreError
-from posttrain.ledger.lock import stage_lock
+from posttrain.ledger.lock import awaited_lock, stage_lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from posttrain.ledger.lock import stage_lock
+from posttrain.ledger.lock import awaited_lock, stage_lock
 with stage_lock(Path(sys.argv[1]), "sft"):
     print("held", flush=True)
     time.sleep(60)
@@ -56,3 +57,29 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot write"), stage_lock(tmp_path / "file", "sft"):
         raise AssertionError
+
+
+def test_the_same_work_is_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done: list[str] = []
+
+    async def work(name: str) -> None:
+        async with awaited_lock(tmp_path, "work", f"{name} waits"):
+            done.append(f"{name} begins")
+            await asyncio.sleep(0.1)
+            done.append(f"{name} ends")
+
+    async def both() -> None:
+        await asyncio.gather(work("one"), work("two"))
+
+    asyncio.run(both())
+    assert done == ["one begins", "one ends", "two begins", "two ends"]
+    assert capsys.readouterr().err == "two waits\n"
+
+
+def test_an_error_of_the_work_is_its_own(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with awaited_lock(tmp_path, "work", "waits"):
+            raise BusyError("something else")
+
+    with pytest.raises(BusyError, match="something else"):
+        asyncio.run(work())

@@ -1,10 +1,12 @@
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from posttrain.errors import DataError, SettingsError
 from posttrain.stats.bootstrap import mean_intervals
-from posttrain.stats.seeds import Resampled, resample_seeds, student_interval, welch
+from posttrain.stats.seeds import Resampled, _inside, _reach, resample_seeds, student_interval, welch
 
 HOW = {"resamples": 4000, "confidence": 0.95, "seed": 0}
 
@@ -90,3 +92,12 @@ def test_seeds_that_all_agree() -> None:
     assert same is not None
     assert apart is not None
     assert (same.p, apart.p, apart.estimate.low, apart.estimate.high) == (1.0, 0.0, 0.25, 0.25)
+
+
+@pytest.mark.parametrize("freedom", [1.0, 1.3, 2.0, 3.7, 9.0, 40.0])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_reach_of_students_t(freedom: float, confidence: float) -> None:
+    assert _reach(confidence, freedom) == pytest.approx(stats.t.ppf((1 + confidence) / 2, freedom), rel=1e-5)
+    for x in (0.1, 1.0, 4.0, 12.0):
+        expected = 1 - 2 * stats.t.sf(x, freedom)
+        assert _inside(math.atan(x / math.sqrt(freedom)), freedom) == pytest.approx(expected, abs=1e-9)

@@ -33,6 +33,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))  # no login of the user's is found there
     monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(module, "PATIENCE_S", 120)  # on a busy machine importing a tracker can take long
     root = tmp_path / "project"
     root.mkdir()
     monkeypatch.chdir(root)
@@ -112,11 +113,8 @@ def _until(found: Any, limit_s: float = 30) -> Any:
     return value
 
 
-def test_mlflow_reads_every_step_once(
-    place: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mlflow_reads_every_step_once(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     mlflow = pytest.importorskip("mlflow", reason='needs pip install "posttrain[mlflow]"')
-    monkeypatch.setattr(module, "PATIENCE_S", 120)
     use("mlflow")
     train(STEPS[:1])
     train(STEPS)

@@ -1,12 +1,38 @@
 """One process per stage: killing `dvc repro` leaves its child at work, and the next one must not start a second."""
 
+import asyncio
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from posttrain.errors import BusyError, StoreError
+
+
+_POLL = 1.0
+
+
+@asynccontextmanager
+async def awaited_lock(state_dir: Path, name: str, why: str) -> AsyncIterator[None]:
+    """As `stage_lock`, but waits for another holder, saying `why` once.
+
+    Raises:
+        StoreError: the lock file cannot be made.
+    """
+    with ExitStack() as held:
+        told = False
+        while True:
+            try:
+                held.enter_context(stage_lock(state_dir, name))
+                break
+            except BusyError:
+                if not told:
+                    print(why, file=sys.stderr, flush=True)
+                told = True
+                await asyncio.sleep(_POLL)
+        yield
 
 
 @contextmanager

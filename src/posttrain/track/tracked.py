@@ -18,7 +18,7 @@ from posttrain.track.settings import TrackSettings
 
 Send = Callable[[dict[str, Any]], None]
 PARAMS = Path("params.yaml")
-PATIENCE_S = 30.0
+PATIENCE_S = 10.0
 """How long a finished stage waits for what is still on its way; the sender then goes on by itself."""
 
 

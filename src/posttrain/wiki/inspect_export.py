@@ -20,13 +20,13 @@ def export_run(name: str, out: Path) -> int:
         EngineError: the model's tokenizer cannot be had.
         StoreError: the disk is full or not writable.
     """
+    run, params = read_run(name), read_params(Path("params.yaml"))
     try:
         from posttrain.wiki.inspect_log import About, write_log
     except ImportError as error:
         if str(error.name).partition(".")[0] != "inspect_ai":
             raise
         raise SettingsError('the log is written by inspect-ai: pip install "posttrain[inspect]"') from error
-    run, params = read_run(name), read_params(Path("params.yaml"))
     split, file = _split({case.episode.id for case in run.cases})
     about = About(
         model=f"{params['engine']['name']}/{params['engine']['model']}",
