@@ -10,7 +10,6 @@ from pathlib import Path
 
 from posttrain.errors import BusyError, StoreError
 
-
 _POLL = 1.0
 
 
