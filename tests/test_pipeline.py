@@ -21,14 +21,14 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "posttrain"
 LAYERS = (
     {"errors"},
-    {"files", "pipeline", "progress", "closure", "stale", "terminal", "hub", "dvc_files"},
-    {"settings", "pager"},
+    {"files", "pipeline", "progress", "closure", "stale", "terminal", "hub"},
+    {"settings", "pager", "dvc_files"},
     {"ledger", "stats"},
     {"chat", "engine"},
     {"doctor", "export", "track", "report"},
     {"rollout"},
     {"train"},
-    {"wiki"},
+    {"euler", "wiki"},
 )
 """Each imports itself and what lies in front of it, never a neighbour."""
 ENTRANCES = {"cli", "commands", "station", "paid", "profiles", "pipeline_deps", "arguments"}

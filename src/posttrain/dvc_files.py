@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from posttrain.errors import DataError
+from posttrain.pipeline import LOADER
 
 _WRITING = 0.5
 """Seconds after which a file that another process is writing is whole again."""
@@ -46,7 +47,7 @@ def _broken_json(path: Path) -> bool:
 
 def _broken_yaml(path: Path) -> bool:
     try:
-        found = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        found = yaml.load(path.read_bytes(), Loader=LOADER)
     except yaml.YAMLError:
         return True
     return not isinstance(found, dict)

@@ -12,6 +12,9 @@ import yaml
 
 from posttrain.errors import SettingsError
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads YAML; the one in C is ten times as fast, and not on every machine."""
+
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 
 
@@ -57,7 +60,7 @@ def read_stage(name: str, params: Path) -> Stage:
 
 def _templates(pipeline: Path, base: str) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(pipeline.read_text(encoding="utf-8"))
+        document = yaml.load(pipeline.read_text(encoding="utf-8"), Loader=LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split())
         raise SettingsError(

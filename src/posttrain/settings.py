@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import yaml
 
 from posttrain.errors import SettingsError
-from posttrain.pipeline import read_stage
+from posttrain.pipeline import LOADER, read_stage
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def read_params(path: Path) -> dict[str, Any]:
         SettingsError: missing, not YAML, or not a mapping.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
     except FileNotFoundError as error:
         raise SettingsError(f"{path}: the file is missing; `posttrain use mini` puts one in place") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -4,12 +4,13 @@ Every stage script imports this module before any other of the package, because 
 """
 
 import asyncio
+import importlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, NoReturn
 
 from posttrain.errors import PosttrainError, system_failure
@@ -51,13 +52,12 @@ def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoRe
 def _check_settings() -> None:
     """Checks all of params.yaml, also sections that this station does not declare.
 
-    In a process of its own: an import here would make every station depend on every settings module.
+    Imported by its name: an import statement would make every station depend on every settings module.
     """
-    command = [sys.executable, "-m", "posttrain.cli", "check"]
-    environment = {name: value for name, value in os.environ.items() if name != "DVC_STAGE"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode:
-        _stop(1, done.stderr.strip().removeprefix("error: "))
+    try:
+        importlib.import_module("posttrain.wiki.params").check_params(Path("params.yaml"))
+    except PosttrainError as error:  # names the file, and is no fault of this station's
+        _stop(1, str(error))
 
 
 def _stop(code: int, message: str) -> NoReturn:

@@ -71,10 +71,15 @@ def trace(chat: Any, number: int, solved: bool, texts: dict[int, str], words: in
 
 def made_inputs(chat: Any, questions: int, texts: dict[int, str] | None = None, words: int = 3) -> Inputs:
     """Inputs with so many questions; `texts` are wrong answers by the number of the question."""
-    traces = {
-        arm: (title, [trace(chat, n, n * 37 % 100 < SKILL[arm], texts or {}, words) for n in range(questions)])
-        for arm, title in ARMS.items()
-    }
+    made: dict[tuple[int, bool], Trace] = {}  # arms that agree share a trace
+
+    def traced(arm: str, n: int) -> Trace:
+        key = n, n * 37 % 100 < SKILL[arm]
+        if key not in made:
+            made[key] = trace(chat, *key, texts or {}, words)
+        return made[key]
+
+    traces = {arm: (title, [traced(arm, n) for n in range(questions)]) for arm, title in ARMS.items()}
     scored = {arm: [each.scored or {} for each in found] for arm, (_, found) in traces.items()}
     settings = AblationSettings(resamples=200, confidence=0.95, seed=0)
     columns = ("reward", "skipped_groups", "searches", "answered", "answer_length", "tokens", "logprob_gap_tail", "usd")

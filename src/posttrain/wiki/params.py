@@ -51,7 +51,8 @@ def check_params(path: Path) -> None:
             near = closest(section, SECTIONS)
             hint = f"; did you mean {near}?" if near else f"; the sections are {', '.join(SECTIONS)}"
             raise SettingsError(f"{path}: {section}: unknown section{hint}")
-    settings = {section: load(section, cls, path) for section, cls in SECTIONS.items()}
+    # Also within a stage, which need not declare all that is checked here.
+    settings = {section: load(section, cls, path, changes_results=False) for section, cls in SECTIONS.items()}
     _check_questions(path, settings)
 
 

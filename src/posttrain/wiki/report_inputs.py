@@ -38,9 +38,9 @@ def read_inputs(prices: PriceSettings) -> Inputs:
     Raises:
         DataError: a file is missing or not what its stage writes.
     """
+    base = read_json(METRICS / "base.json")
     curves = {name: _curve(METRICS / "curves" / f"{name}.csv") for name in ("coldstart", "sft", "grpo")}
     by_phase = {phase: _val(phase) for phase in UNITS}
-    base = read_json(METRICS / "base.json")
     labelled = [
         (f"{phase.upper()} {UNITS[phase]} {number}", found["f1"], found["f1_ci"])
         for phase, numbers in by_phase.items()
