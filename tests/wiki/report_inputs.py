@@ -1,5 +1,8 @@
 """What a report is made of, made up: six arms over the same questions, with traces of real tokens."""
 
+import random
+import string
+from functools import cache
 from typing import Any
 
 from posttrain.rollout.episode import End, Episode
@@ -17,12 +20,23 @@ SKILL = {"closed_book": 0, "base": 10, "sft": 50, "grpo": 75, "grpo_top1": 75, "
 TYPES = ("bridge", "comparison")
 
 
+@cache
+def vocabulary() -> list[str]:
+    rng = random.Random(0)
+    return ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 9))) for _ in range(20_000)]
+
+
+def prose(words: int, seed: str) -> str:
+    """So many words, the common ones as common as in a language: it can be compressed as little as real text."""
+    known, rng = vocabulary(), random.Random(seed)
+    return " ".join(known[int(len(known) ** rng.random()) - 1] for _ in range(words))
+
+
 def trace(chat: Any, number: int, solved: bool, texts: dict[int, str], words: int) -> Trace:
     """An episode with one search, whose result holds the gold paragraph unless it is each third failure."""
     question, answer, title = f"Which town is number {number}?", f"Town {number}", f"Gold {number}"
     seen = [title, f"Other {number}"] if solved or number % 3 else [f"Other {number}"]
-    filler = " ".join(["word"] * words)
-    results = "\n".join(f"[{each}] It stands there. {filler}" for each in seen)
+    results = "\n".join(f"[{each}] It stands there. {prose(words, each)}" for each in seen)
     said = answer if solved else texts.get(number, "Nowhere")
     first = [*chat.encode_content(f"<search>number {number}</search>"), chat.end]
     inserted = chat.next_turn(f"<results>\n{results}\n</results>")

@@ -1,7 +1,7 @@
 """An episode's tokens with the text that each stands for: what a reader of traces looks at."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from posttrain.chat.format import ChatFormat
@@ -34,8 +34,7 @@ class Piece:
 def prompt_of(episode: Episode) -> Episode:
     """The first prompt as an episode of its own, of which the harness wrote every token."""
     length = len(episode.prompt)
-    parts = {"prompt": [], "tokens": episode.prompt, "sampled": [0] * length, "logprobs": [0.0] * length}
-    return Episode.from_row({**episode.to_row(), **parts})
+    return replace(episode, prompt=[], tokens=episode.prompt, sampled=[0] * length, logprobs=[0.0] * length)
 
 
 def token_pieces(episode: Episode, chat: ChatFormat) -> list[Piece]:
@@ -53,10 +52,13 @@ def text_pieces(episode: Episode, chat: ChatFormat) -> list[Piece]:
 
 def _stretches(episode: Episode, chat: ChatFormat) -> Iterator[Piece]:
     """The longest pieces of one hand and one kind."""
-    tokens = list(zip(episode.tokens, episode.sampled, episode.logprobs, strict=True))
-    for (sampled, control), run in groupby(tokens, lambda token: (token[1], chat.is_control(token[0]))):
-        ids_T, _, logprobs_T = map(list, zip(*run, strict=True))
-        yield Piece(chat.decode(ids_T), ids_T, bool(sampled), control, logprobs_T)
+    kinds = ((bool(flag), chat.is_control(id)) for flag, id in zip(episode.sampled, episode.tokens, strict=True))
+    start = 0
+    for (sampled, control), run in groupby(kinds):
+        part = slice(start, start + len(list(run)))
+        ids_T = episode.tokens[part]
+        yield Piece(chat.decode(ids_T), ids_T, sampled, control, episode.logprobs[part])
+        start = part.stop
 
 
 def _letters(stretch: Piece, chat: ChatFormat) -> Iterator[Piece]:
