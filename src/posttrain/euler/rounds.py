@@ -1,0 +1,99 @@
+"""A round: one fan-out of rollouts of one model, described before it is sampled."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from posttrain.errors import DataError
+from posttrain.euler.problem_set import ProblemSet
+from posttrain.euler.problems import Availability
+from posttrain.euler.rollouts import Planned, Rollout
+from posttrain.euler.settings import FanoutSettings, GateSettings
+from posttrain.euler.signature import ModelSignature
+
+VERSION = 1
+Mode = Literal["canonical", "explore", "probe"]
+Origin = Literal["live", "replay"]
+
+
+@dataclass(frozen=True)
+class RoundKind:
+    """What sort of round. origin: a replay scores old rollouts anew, for diagnosis only."""
+
+    mode: Mode
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a round is, written before its first sample and never changed.
+
+    nonce: tells rounds apart that are otherwise alike. problem: the current one. problem_set: its source.
+    tasks: `Problem.task_sha256` by the number, as text, of each problem that is planned. trained_on: problems that the
+    model was trained on. started: ISO 8601 in UTC.
+    """
+
+    version: int
+    nonce: str
+    kind: RoundKind
+    problem: int
+    problem_set: str
+    problems_sha256: str
+    tasks: dict[str, str]
+    trained_on: tuple[int, ...]
+    signature: ModelSignature
+    fanout: FanoutSettings
+    gate: GateSettings
+    plan: tuple[Planned, ...]
+    started: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round that is over, its files checked. id: SHA-256 of its manifest. rollouts: one for each that was planned."""
+
+    id: str
+    manifest: Manifest
+    rollouts: tuple[Rollout, ...]
+
+
+def new_manifest(
+    kind: RoundKind,
+    problem: int,
+    plan: Sequence[Planned],
+    problem_set: ProblemSet,
+    signature: ModelSignature,
+    fanout: FanoutSettings,
+    gate: GateSettings,
+    trained_on: Sequence[int],
+) -> Manifest:
+    """The manifest of a round that begins now.
+
+    Raises:
+        DataError: a planned problem is not available, or a language of the fan-out is not in the signature, which
+            names those whose runtimes were found.
+    """
+    if missing := [name for name in fanout.languages if name not in signature.languages]:
+        raise DataError(f"no runtime for {missing[0]} was found; install it, or take it out of fanout.languages")
+    numbers = sorted({planned.problem for planned in plan})
+    for number in numbers:
+        found = problem_set.problems.get(number)
+        if found is None or found.availability is not Availability.AVAILABLE:
+            raise DataError(f"problem {number} is planned and not available; see the manifest of the problems")
+    return Manifest(
+        version=VERSION,
+        nonce=secrets.token_hex(16),
+        kind=kind,
+        problem=problem,
+        problem_set=problem_set.source,
+        problems_sha256=problem_set.sha256,
+        tasks={str(number): problem_set.problems[number].task_sha256 for number in numbers},
+        trained_on=tuple(sorted(set(trained_on))),
+        signature=signature,
+        fanout=fanout,
+        gate=gate,
+        plan=tuple(plan),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
