@@ -7,10 +7,9 @@ from html import escape
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from posttrain.report.interval_marks import Point, draw_intervals
 from posttrain.report.svg import ACCENT, ALARM, INK, PAPER, SOFT, figure, svg
 
-Point = tuple[str, float, Sequence[float]]
-"""Label, mean, and the ends of its interval."""
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "oo", "||||")
 _LINES = ("-", "--", ":")
 _MARKS = ("o", "s", "^")
@@ -51,13 +50,8 @@ def intervals(name: str, title: str, points: Sequence[Point], *, zero: bool = Fa
         axes = made.subplots()
         if joined:
             axes.plot(range(len(points)), [mean for _, mean, _ in points], color=SOFT, zorder=0)
-        for x, (_, mean, (low, high)) in enumerate(points):
-            axes.plot([x, x], [low, high], color=ACCENT, linewidth=2)
-            axes.plot([x], [mean], color=ACCENT, marker="o", markersize=5)
-            axes.annotate(f"{mean:.2f}", (x, mean), xytext=(6, 0), textcoords="offset points", va="center")
+        draw_intervals(axes, points, ACCENT, INK)
         axes.plot(range(len(points)), [mean for _, mean, _ in points], alpha=0, gid=f"data-{name}")
-        axes.set_xticks(range(len(points)), [label for label, _, _ in points], rotation=25, ha="right")
-        axes.set_xlim(-0.5, len(points) - 0.2)
         if zero:
             axes.axhline(0, color=INK, linewidth=0.8)
         else:

@@ -12,6 +12,7 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 from posttrain.files import replacing
+from posttrain.report.interval_marks import Point, draw_intervals
 
 INK, ACCENT, SOFT = "#1f2933", "#0b6e99", "#9fb3c8"
 
@@ -20,13 +21,12 @@ INK, ACCENT, SOFT = "#1f2933", "#0b6e99", "#9fb3c8"
 class Curves:
     """What is drawn.
 
-    val: (label, mean F1, (low, high)) along the training run. reward: mean reward per GRPO step.
-    arms: (label, mean F1, (low, high)) on test.
+    val: F1 along the training run. reward: mean reward per GRPO step. arms: F1 on test.
     """
 
-    val: Sequence[tuple[str, float, Sequence[float]]]
+    val: Sequence[Point]
     reward: Sequence[float]
-    arms: Sequence[tuple[str, float, Sequence[float]]]
+    arms: Sequence[Point]
     n_val: int
     n_test: int
 
@@ -49,12 +49,7 @@ def draw(curves: Curves, out: Path) -> None:
         pyplot.close(figure)
 
 
-def _points(axes: Axes, points: Sequence[tuple[str, float, Sequence[float]]], title: str) -> None:
-    for x, (_, mean, (low, high)) in enumerate(points):
-        axes.plot([x, x], [low, high], color=ACCENT, linewidth=2)
-        axes.plot([x], [mean], color=ACCENT, marker="o", markersize=6)
-        axes.annotate(f"{mean:.2f}", (x, mean), xytext=(6, 0), textcoords="offset points", va="center", color=INK)
-    axes.set_xticks(range(len(points)), [label for label, _, _ in points], rotation=30, ha="right")
-    axes.set_xlim(-0.5, len(points) - 0.2)
+def _points(axes: Axes, points: Sequence[Point], title: str) -> None:
+    draw_intervals(axes, points, ACCENT, INK)
     axes.set_ylim(-0.02, 1)
     axes.set_title(title, fontsize=9, color=INK)
