@@ -31,6 +31,7 @@ def find_pi(folder: Path) -> Pi:
     Raises:
         InfrastructureError: Node or Pi is missing, or of another version.
     """
+    folder = folder.resolve()  # Pi is started in another
     found = shutil.which("node")
     if found is None:
         raise InfrastructureError("node is missing: install Node.js 20.6 or newer with npm (`apt install nodejs npm`)")

@@ -1,0 +1,89 @@
+"""Whose words the agents speak: a script or a checkpoint behind the proxy, or a provider that Pi knows."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from posttrain.errors import PosttrainError, SettingsError
+from posttrain.euler.agent.process import Provider, loopback_provider
+from posttrain.euler.agent.settings import PolicySettings
+from posttrain.euler.proxy.cases import SCRIPTS
+from posttrain.euler.proxy.completer import Completer, sample_index
+from posttrain.euler.proxy.scripted import ScriptedCompleter
+from posttrain.euler.proxy.server import Proxy, serving
+from posttrain.euler.rollouts import Planned
+from posttrain.euler.signature import code_sha256
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """model, revision, provider, thinking, sampling: as in `ModelSignature`.
+
+    opened: the place for one rollout's replies. failure: what makes asking for more useless, if anything does.
+    """
+
+    model: str
+    revision: str
+    provider: str
+    thinking: str
+    sampling: dict[str, str]
+    opened: Callable[[Planned], AbstractContextManager[Provider]]
+    failure: Callable[[], PosttrainError | None]
+
+
+@contextmanager
+def scripted_speaker(settings: PolicySettings, nonce: str) -> Iterator[Speaker]:
+    """The script that `settings` name.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    script = SCRIPTS.get(str(settings.script))
+    if script is None:
+        raise SettingsError(f"policy.script: {settings.script!r} is unknown; known: {', '.join(SCRIPTS)}")
+    revision = code_sha256("posttrain.euler.proxy.cases")
+    with proxied_speaker(ScriptedCompleter(script), settings, nonce, f"script:{settings.script}", revision) as speaker:
+        yield speaker
+
+
+@contextmanager
+def proxied_speaker(
+    completer: Completer, settings: PolicySettings, nonce: str, model: str, revision: str
+) -> Iterator[Speaker]:
+    """Whoever `completer` is, behind the proxy, which serves until the block ends."""
+    proxy = Proxy(completer, model)
+
+    @contextmanager
+    def opened(planned: Planned) -> Iterator[Provider]:
+        with proxy.seat(planned, sample_index(nonce, planned)) as url:
+            yield loopback_provider(url, settings.context_tokens, settings.max_tokens)
+
+    with serving(proxy):
+        yield Speaker(model, revision, "posttrain", "", sampling(settings), opened, lambda: proxy.failure)
+
+
+def provider_speaker(settings: PolicySettings) -> Speaker:
+    """A provider that Pi knows and logs in to by itself, with the credentials in its own folder."""
+    home = Path(str(settings.home)).expanduser()
+    if not home.is_dir():
+        raise SettingsError(f"policy.home: {home} is no folder; log in with `pi` first, which makes ~/.pi/agent")
+    provider = Provider(str(settings.provider), str(settings.model), settings.thinking, None, home)
+    return Speaker(
+        model=provider.model,
+        revision=settings.revision,
+        provider=provider.name,
+        thinking=provider.thinking,
+        sampling={},
+        opened=lambda _: nullcontext(provider),
+        failure=lambda: None,
+    )
+
+
+def sampling(settings: PolicySettings) -> dict[str, str]:
+    """What a signature says of how tokens are drawn."""
+    return {
+        "temperature": f"{settings.temperature:g}",
+        "max_tokens": str(settings.max_tokens),
+        "context_tokens": str(settings.context_tokens),
+    }
