@@ -10,6 +10,7 @@ from posttrain.euler.events import Event, Failure
 from posttrain.euler.generated import generate
 from posttrain.euler.plan import canonical_plan
 from posttrain.euler.problem_set import ProblemSet, read_problem_set, write_problem_set
+from posttrain.euler.problems import Problem
 from posttrain.euler.rollouts import Planned, judged
 from posttrain.euler.round_files import append_result, log_path, start_round
 from posttrain.euler.round_receipt import finish_round
@@ -22,7 +23,11 @@ LIVE = RoundKind("canonical", "live")
 FANOUT = FanoutSettings(["python", "julia"], 4, 2, 1, ["derive", "readable"])
 GATE = GateSettings(required=3, rounds=2, min_regression_rate=0.5)
 SIGNATURE = ModelSignature("tiny", "r1", "local", "", ("python", "julia"), {"temperature": "1"}, *("abcd"))
-FILES = {"python": ("solution.py", "python3"), "julia": ("solution.jl", "julia")}
+FILES = {
+    "python": ("solution.py", "python3"),
+    "javascript": ("solution.js", "node"),
+    "julia": ("solution.jl", "julia"),
+}
 Qualifies = Callable[[Planned], bool | None]
 
 
@@ -50,9 +55,14 @@ def events(planned: Planned, answer: str, qualifies: bool | None) -> list[Event]
 
 def sample(folder: Path, problems: ProblemSet, made: Manifest, qualifies: Qualifies) -> None:
     """Begins a round and plays all its rollouts."""
+    sample_by(folder, lambda planned: problems.problems[planned.problem], made, qualifies)
+
+
+def sample_by(folder: Path, problem_of: Callable[[Planned], Problem], made: Manifest, qualifies: Qualifies) -> None:
+    """As `sample`, of problems from anywhere."""
     start_round(folder, made)
     for planned in made.plan:
-        problem = problems.problems[planned.problem]
+        problem = problem_of(planned)
         log = log_path(folder, planned)
         log.parent.mkdir(parents=True, exist_ok=True)
         lines = map(event_line, events(planned, str(problem.answer), qualifies(planned)))

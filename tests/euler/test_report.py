@@ -69,7 +69,7 @@ def test_each_rollout_is_evidence_for_one_claim_at_most(
     assert counts(result["mastery"]["practised"]) == (6, 8)
     assert counts(result["regression"]) == (4, 4)
     assert counts(result["generalization"]) == (12, 16)
-    assert result["left_out"] == {"replayed": 8, "lost": 10, "explored": 16, "trained_on": 8}
+    assert result["left_out"] == {"replayed": 8, "lost": 10, "explored": 16, "trained_on": 8, "transfer": 0}
     claimed = 24 + 8 + 4 + 16 + sum(result["left_out"].values())
     assert claimed == sum(len(each.rollouts) for each in climb[0])
 

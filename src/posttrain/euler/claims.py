@@ -45,9 +45,10 @@ def completed(rounds: Iterable[Round]) -> list[Seen]:
 
 
 def claim_of(manifest: Manifest, rollout: Rollout) -> Claim | None:
-    """None for explore mode, whose prompts differ, and for problems beyond the frontier that were trained on."""
+    """None for explore mode, whose prompts differ, for problems beyond the frontier that were trained on, and for the
+    transfer suite, which has a report of its own."""
     planned = rollout.planned
-    if planned.strategy != CANONICAL:
+    if planned.strategy != CANONICAL or planned.role == "transfer":
         return None
     if planned.role == "regression":
         return "regression"

@@ -19,7 +19,7 @@ def explore_plan(current: int, fanout: FanoutSettings) -> list[Planned]:
 
 
 def probe_plan(problems: Sequence[int], role: Role, fanout: FanoutSettings) -> list[Planned]:
-    """Problems beyond the frontier, or variants, with the neutral prompt, to see what carries over."""
+    """Problems beyond the frontier, variants or transfer tasks, with the neutral prompt, to see what carries over."""
     return _fan_out(problems, fanout.languages, [CANONICAL], fanout.rollouts, role)
 
 

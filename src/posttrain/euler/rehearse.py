@@ -4,25 +4,22 @@ Two rounds of an agent that solves the first problem must move the frontier; a r
 Pi, the sandbox, the scorer, the gate and the receipts are the real ones.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from posttrain.euler.agent.settings import AgentSettings, PolicySettings
+from posttrain.euler.agent.settings import PolicySettings
 from posttrain.euler.agent.speaker import scripted_speaker
-from posttrain.euler.curriculum import begin as begin_climb
 from posttrain.euler.curriculum_file import apply_round, read_state
-from posttrain.euler.evaluate import Machine, assignments, begin, sample, signature
+from posttrain.euler.evaluate import Conditions, Question, evaluate
 from posttrain.euler.generated import generate
 from posttrain.euler.memorized import CONSTANT_PRINT
 from posttrain.euler.plan import canonical_plan
 from posttrain.euler.problem_set import ProblemSet, read_problem_set, write_problem_set
 from posttrain.euler.proxy.cases import PROBLEM, case_of
 from posttrain.euler.rollouts import Rollout, judged
-from posttrain.euler.round_files import append_result, log_path
-from posttrain.euler.round_receipt import finish_round, read_round
-from posttrain.euler.rounds import Round, RoundKind, new_manifest
-from posttrain.euler.settings import FanoutSettings, GateSettings
+from posttrain.euler.round_files import RESULTS, append_result, log_path
+from posttrain.euler.round_receipt import RECEIPT, finish_round, read_round
+from posttrain.euler.rounds import RoundKind
 
 _AXES = ("mutated", "executed", "exit_zero", "output", "reply")
 EXPECTED: dict[str, tuple[bool, str]] = {
@@ -37,6 +34,14 @@ EXPECTED: dict[str, tuple[bool, str]] = {
     "giving_up": (False, "output"),
 }
 """Whether each case qualifies, and the first thing that it lacks."""
+
+
+_ROUNDS = (
+    ("first", "solving", "climb.json"),
+    ("second", "solving", "climb.json"),
+    ("cases", "cases", "cases.json"),
+)
+"""Folder, script, and the state that the round is applied to."""
 
 
 @dataclass(frozen=True)
@@ -66,47 +71,34 @@ class Rehearsal:
         return outcomes == wanted and self.current == PROBLEM + 1 and all(each.right for each in self.judgements)
 
 
-def rehearse(
-    machine: Machine, policy: PolicySettings, agent: AgentSettings, fanout: FanoutSettings, gate: GateSettings,
-    prompts: Path, folder: Path,
-) -> Rehearsal:  # fmt: skip
+def rehearse(conditions: Conditions, policy: PolicySettings, folder: Path) -> Rehearsal:
     """Three rounds under `folder`, in which a rehearsal that was cut short is gone on with."""
     write_problem_set(generate(0), folder / "problems")
     problems = read_problem_set(folder / "problems")
-    fanout = replace(fanout, regression_problems=0)
+    conditions = replace(conditions, fanout=replace(conditions.fanout, regression_problems=0))
     rounds: list[tuple[str, str, str]] = []
-    for place in ("first", "second"):
-        round_ = _round(machine, replace(policy, script="solving"), agent, fanout, gate, prompts, problems, folder, place)
-        _, change, verdict = apply_round(folder / "state.json", round_)
-        rounds.append(("solving", verdict.outcome, change))
-    state = read_state(folder / "state.json") or begin_climb(problems.source)
-    bad = _round(machine, replace(policy, script="cases"), agent, fanout, gate, prompts, problems, folder, "cases")
-    _, change, verdict = apply_round(folder / "cases.json", bad)
-    rounds.append(("cases", verdict.outcome, change))
-    return Rehearsal(tuple(rounds), tuple(map(_judgement, _rollouts(bad))), state.current)
+    for place, script, state in _ROUNDS:
+        finished = _round(conditions, replace(policy, kind="script", script=script), problems, folder / place)
+        _, change, verdict = apply_round(folder / state, finished)
+        rounds.append((place, verdict.outcome, change))
+    climbed = read_state(folder / "climb.json")
+    judgements = tuple(map(_judgement, read_round(folder / "cases").rollouts))
+    return Rehearsal(tuple(rounds), judgements, climbed.current if climbed else PROBLEM)
 
 
-def _round(
-    machine: Machine, policy: PolicySettings, agent: AgentSettings, fanout: FanoutSettings, gate: GateSettings,
-    prompts: Path, problems: ProblemSet, folder: Path, name: str,
-) -> Path:  # fmt: skip
-    """A finished round in a folder of its own, which is returned."""
-    place = folder / name
-    with scripted_speaker(policy, name) as speaker:
-        signed = signature(speaker, machine, agent, prompts)
-        plan = canonical_plan(PROBLEM, [], fanout)
-        kind = RoundKind("canonical", "live")
-        manifest = begin(place, new_manifest(kind, PROBLEM, plan, problems, signed, fanout, gate, []), name)
-        sample(place, manifest, machine, speaker, assignments(problems, prompts, agent), agent)
-    for planned in manifest.plan:
-        append_result(place, judged(planned, problems.problems[planned.problem], log_path(place, planned)))
-    finish_round(place)
-    return place
-
-
-def _rollouts(folder: Path) -> Sequence[Rollout]:
-    finished: Round = read_round(folder)
-    return finished.rollouts
+def _round(conditions: Conditions, policy: PolicySettings, problems: ProblemSet, folder: Path) -> Path:
+    """A finished round in `folder`, which is returned."""
+    if (folder / RECEIPT).exists():
+        return folder
+    plan = canonical_plan(PROBLEM, [], conditions.fanout)
+    question = Question(RoundKind("canonical", "live"), PROBLEM, plan, [])
+    with scripted_speaker(policy) as speaker:
+        evaluate(folder, conditions, speaker, problems, question, folder.name)
+    (folder / RESULTS).unlink(missing_ok=True)
+    for planned in plan:
+        append_result(folder, judged(planned, problems.problems[planned.problem], log_path(folder, planned)))
+    finish_round(folder)
+    return folder
 
 
 def _judgement(rollout: Rollout) -> Judgement:

@@ -1,19 +1,17 @@
 """The aggregate of many rounds: four claims kept apart, what each language and strategy does, cost, and warnings."""
 
 from collections.abc import Sequence
-from statistics import fmean, median
 from typing import Any
 
 from posttrain.errors import DataError
-from posttrain.euler.claims import DIGITS, Seen, claim_of, completed, proportion, shares
+from posttrain.euler.claims import Seen, claim_of, completed, proportion, shares
 from posttrain.euler.curriculum import State
 from posttrain.euler.gate import judge
+from posttrain.euler.measures import measures
 from posttrain.euler.memorized import WARNINGS
 from posttrain.euler.rollouts import CANONICAL
 from posttrain.euler.rounds import Round
 from posttrain.euler.settings import ReportSettings
-
-AXES = ("mutated", "executed", "exit_zero", "output", "reply", "boxed")
 
 
 def report(rounds: Sequence[Round], state: State | None, settings: ReportSettings) -> dict[str, Any]:
@@ -30,7 +28,7 @@ def report(rounds: Sequence[Round], state: State | None, settings: ReportSetting
     confidence = settings.confidence
     seen = completed(rounds)
     claims = {name: [each for each in seen if claim_of(each.round.manifest, each.rollout) == name] for name in _CLAIMS}
-    canonical = [each for each in seen if each.rollout.planned.strategy == CANONICAL]
+    canonical = [each for each in seen if each.rollout.planned.strategy == CANONICAL and not _transfer(each)]
     current = [each for each in seen if each.rollout.planned.role == "current"]
     return {
         "confidence": confidence,
@@ -97,25 +95,7 @@ def _by_language(seen: Sequence[Seen]) -> dict[str, list[Seen]]:
 
 
 def _language(name: str, seen: Sequence[Seen], confidence: float) -> dict[str, Any]:
-    rollouts = [each.rollout for each in seen]
-    scores = [rollout.score for rollout in rollouts if rollout.score is not None]
-    calls = sum(rollout.tool_calls for rollout in rollouts)
-    failures = sum(rollout.tool_failures for rollout in rollouts)
-    axes = {axis: round(fmean(getattr(each, axis) for each in scores), DIGITS) for axis in AXES}
-    return {
-        "language": name,
-        **shares(seen, confidence)[0],
-        "axes": axes,
-        "escapes": sum(bool(each.escapes) for each in scores),
-        "breaches": sum(each.breached for each in scores),
-        "tokens_in": round(fmean(rollout.tokens_in for rollout in rollouts), 1),
-        "tokens_out": round(fmean(rollout.tokens_out for rollout in rollouts), 1),
-        "seconds_median": round(median(rollout.seconds for rollout in rollouts), 3),
-        "seconds_longest": round(max(rollout.seconds for rollout in rollouts), 3),
-        "tool_calls": calls,
-        "tool_failures": failures,
-        "tool_failure_share": round(failures / calls, DIGITS) if calls else None,
-    }
+    return {"language": name, **shares(seen, confidence)[0], **measures([each.rollout for each in seen])}
 
 
 def _warning(kind: str, seen: Sequence[Seen], confidence: float) -> dict[str, Any]:
@@ -134,5 +114,12 @@ def _left_out(rounds: Sequence[Round], seen: Sequence[Seen]) -> dict[str, int]:
     replayed = sum(len(each.rollouts) for each in rounds if each.manifest.kind.origin != "live")
     lost = sum(len(each.rollouts) for each in rounds) - replayed - len(seen)
     unclaimed = [each for each in seen if claim_of(each.round.manifest, each.rollout) is None]
-    explored = sum(each.rollout.planned.strategy != CANONICAL for each in unclaimed)
-    return {"replayed": replayed, "lost": lost, "explored": explored, "trained_on": len(unclaimed) - explored}
+    reasons = {"explored": 0, "trained_on": 0, "transfer": 0}
+    for each in unclaimed:
+        canonical = each.rollout.planned.strategy == CANONICAL
+        reasons["transfer" if _transfer(each) else "trained_on" if canonical else "explored"] += 1
+    return {"replayed": replayed, "lost": lost, **reasons}
+
+
+def _transfer(each: Seen) -> bool:
+    return each.rollout.planned.role == "transfer"

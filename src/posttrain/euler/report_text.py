@@ -1,7 +1,9 @@
 """The report as Markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
+
+from posttrain.euler.tables import cell, count_cells, count_heads, table
 
 _CLAIMS = {
     "forward_transfer": (
@@ -41,7 +43,7 @@ def _mastery(result: Mapping[str, Any]) -> str:
             "claims before calling it more."
         )
     keys = ("problem", "signature", "rounds", "rollouts", "tokens")
-    behind = _table(keys, [[_cell(row[key]) for key in keys] for row in mastery["mastered"]])
+    behind = table(keys, [[cell(row[key]) for key in keys] for row in mastery["mastered"]])
     practised = _claim(mastery["practised"], result["confidence"])
     return f"## Mastery\n\n{said}\n\n{behind}\n\nThe problem at the frontier, after training on it:\n\n{practised}"
 
@@ -49,76 +51,55 @@ def _mastery(result: Mapping[str, Any]) -> str:
 def _claim(claim: Mapping[str, Any], confidence: float) -> str:
     if not claim["models"]:
         return "No rollouts."
-    models = _table(("model", *_counts(confidence)), [[row["model"], *_share(row)] for row in claim["models"]])
+    models = table(("model", *count_heads(confidence)), [[row["model"], *count_cells(row)] for row in claim["models"]])
     rows = [
-        [row["model"], row["role"], _cell(row["problem"]), row["language"], *_share(row)] for row in claim["problems"]
+        [row["model"], row["role"], cell(row["problem"]), row["language"], *count_cells(row)]
+        for row in claim["problems"]
     ]
-    return f"{models}\n\n{_table(('model', 'role', 'problem', 'language', *_counts(confidence)), rows)}"
+    return f"{models}\n\n{table(('model', 'role', 'problem', 'language', *count_heads(confidence)), rows)}"
 
 
 def _languages(result: Mapping[str, Any]) -> str:
-    heads = ("language", *_counts(result["confidence"]), "tokens in", "tokens out", "s median", "s longest")
+    heads = ("language", *count_heads(result["confidence"]), "tokens in", "tokens out", "s median", "s longest")
     rows, axes = [], []
     for row in result["languages"]:
         cost = [row[key] for key in ("tokens_in", "tokens_out", "seconds_median", "seconds_longest")]
         rows.append(
-            [row["language"], *_share(row), *map(_cell, cost), f"{row['tool_failures']} of {row['tool_calls']}"]
+            [row["language"], *count_cells(row), *map(cell, cost), f"{row['tool_failures']} of {row['tool_calls']}"]
         )
-        axes.append([row["language"], *map(_cell, row["axes"].values()), _cell(row["escapes"]), _cell(row["breaches"])])
+        axes.append([row["language"], *map(cell, row["axes"].values()), cell(row["escapes"]), cell(row["breaches"])])
     names = [name.replace("_", " ") for name in result["languages"][0]["axes"]] if result["languages"] else []
-    table = _table((*heads, "failed tool calls"), rows)
-    shown = _table(("language", *names, "escape attempts", "breaches"), axes)
-    return f"## Languages\n\nCanonical prompts only; tokens are means.\n\n{table}\n\n{shown}"
+    rates = table((*heads, "failed tool calls"), rows)
+    shown = table(("language", *names, "escape attempts", "breaches"), axes)
+    return f"## Languages\n\nCanonical prompts only; tokens are means.\n\n{rates}\n\n{shown}"
 
 
 def _strategies(result: Mapping[str, Any]) -> str:
     keys = ("model", "problem", "language", "strategy")
-    rows = [[*(_cell(row[key]) for key in keys), *_share(row)] for row in result["strategies"]]
-    table = _table((*keys, *_counts(result["confidence"])), rows)
-    return f"## Strategies\n\nAt the frontier; prompts differ, so the rows are conditions and no ranking.\n\n{table}"
+    rows = [[*(cell(row[key]) for key in keys), *count_cells(row)] for row in result["strategies"]]
+    shown = table((*keys, *count_heads(result["confidence"])), rows)
+    return f"## Strategies\n\nAt the frontier; prompts differ, so the rows are conditions and no ranking.\n\n{shown}"
 
 
 def _memorization(result: Mapping[str, Any]) -> str:
     rows = []
     for row in result["memorization"]:
         where = ", ".join(row["rollouts"][:3]) + (" …" if len(row["rollouts"]) > 3 else "")
-        rows.append([_WARNINGS[row["warning"]], f"{row['hits']} of {row['n']}", _cell(row["qualified"]), where])
-    table = _table(("sign", "rollouts", "of them qualified", "where"), rows)
-    return f"## Memorization warnings\n\nSigns to read the programs by, found by their wording; no proof.\n\n{table}"
+        rows.append([_WARNINGS[row["warning"]], f"{row['hits']} of {row['n']}", cell(row["qualified"]), where])
+    shown = table(("sign", "rollouts", "of them qualified", "where"), rows)
+    return f"## Memorization warnings\n\nSigns to read the programs by, found by their wording; no proof.\n\n{shown}"
 
 
 def _rounds(result: Mapping[str, Any]) -> str:
     keys = ("round", "started", "model", "mode", "origin", "problem", "outcome")
-    rows = [[*(_cell(row[key]) for key in keys), "; ".join(row["reasons"])] for row in result["rounds"]]
-    return f"## Rounds\n\n{_table((*keys, 'why'), rows)}"
+    rows = [[*(cell(row[key]) for key in keys), "; ".join(row["reasons"])] for row in result["rounds"]]
+    return f"## Rounds\n\n{table((*keys, 'why'), rows)}"
 
 
 def _left_out(result: Mapping[str, Any]) -> str:
     counts = result["left_out"]
     return (
         f"Rollouts that no claim counts: {counts['replayed']} replayed, {counts['lost']} lost to the infrastructure, "
-        f"{counts['explored']} in explore mode, {counts['trained_on']} beyond the frontier but trained on."
-    )
-
-
-def _counts(confidence: float) -> tuple[str, str]:
-    return "qualified", f"share [{confidence * 100:g}% CI]"
-
-
-def _share(row: Mapping[str, Any]) -> list[str]:
-    return [f"{row['qualified']} of {row['n']}", f"{row['share']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"]
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    return str(value)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return "None."
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', '/').replace(chr(10), ' ') for cell in line)} |" for line in lines
+        f"{counts['explored']} in explore mode, {counts['trained_on']} beyond the frontier but trained on, "
+        f"{counts['transfer']} of the transfer suite, which has a report of its own."
     )

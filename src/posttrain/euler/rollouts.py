@@ -16,9 +16,9 @@ from posttrain.euler.score import Score, prints, score
 
 CANONICAL = "canonical"
 """The strategy of the neutral prompt, the only one that can unlock."""
-Role = Literal["current", "regression", "future", "variant"]
+Role = Literal["current", "regression", "future", "variant", "transfer"]
 """current: at the frontier. regression: mastered lately. future: beyond the frontier and untouched. variant: of
-another seed."""
+another seed. transfer: of the frozen transfer suite, whose numbers are its own."""
 
 
 @dataclass(frozen=True)

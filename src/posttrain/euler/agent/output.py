@@ -1,7 +1,7 @@
 """What of a program's output the model is shown."""
 
 MOST_BYTES, MOST_LINES = 40_000, 1_500
-"""Below Pi's own limits of 50 KiB and 2,000 lines: past those it keeps the whole in a file of its machine, and names it."""
+"""Below Pi's limits of 50 KiB and 2,000 lines: past those it keeps the whole in a file of its machine, and names it."""
 
 
 def shown(stdout: str, stderr: str, cut: bool) -> str:

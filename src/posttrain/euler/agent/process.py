@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -125,10 +125,8 @@ def _environment(pi: Pi, provider: Provider, folder: Path, descriptor: int) -> d
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     try:
         process.wait(_PATIENCE)
     except subprocess.TimeoutExpired as error:

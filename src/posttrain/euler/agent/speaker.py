@@ -9,9 +9,9 @@ from posttrain.errors import PosttrainError, SettingsError
 from posttrain.euler.agent.process import Provider, loopback_provider
 from posttrain.euler.agent.settings import PolicySettings
 from posttrain.euler.proxy.cases import SCRIPTS
-from posttrain.euler.proxy.completer import Completer, sample_index
+from posttrain.euler.proxy.completer import Completer
 from posttrain.euler.proxy.scripted import ScriptedCompleter
-from posttrain.euler.proxy.server import Proxy, serving
+from posttrain.euler.proxy.server import serving
 from posttrain.euler.rollouts import Planned
 from posttrain.euler.signature import code_sha256
 
@@ -20,7 +20,8 @@ from posttrain.euler.signature import code_sha256
 class Speaker:
     """model, revision, provider, thinking, sampling: as in `ModelSignature`.
 
-    opened: the place for one rollout's replies. failure: what makes asking for more useless, if anything does.
+    opened: the place for one rollout's replies, with the index of its samples. failure: what makes asking for more
+    useless, if anything does.
     """
 
     model: str
@@ -28,12 +29,12 @@ class Speaker:
     provider: str
     thinking: str
     sampling: dict[str, str]
-    opened: Callable[[Planned], AbstractContextManager[Provider]]
+    opened: Callable[[Planned, int], AbstractContextManager[Provider]]
     failure: Callable[[], PosttrainError | None]
 
 
 @contextmanager
-def scripted_speaker(settings: PolicySettings, nonce: str) -> Iterator[Speaker]:
+def scripted_speaker(settings: PolicySettings) -> Iterator[Speaker]:
     """The script that `settings` name.
 
     Raises:
@@ -42,25 +43,23 @@ def scripted_speaker(settings: PolicySettings, nonce: str) -> Iterator[Speaker]:
     script = SCRIPTS.get(str(settings.script))
     if script is None:
         raise SettingsError(f"policy.script: {settings.script!r} is unknown; known: {', '.join(SCRIPTS)}")
-    revision = code_sha256("posttrain.euler.proxy.cases")
-    with proxied_speaker(ScriptedCompleter(script), settings, nonce, f"script:{settings.script}", revision) as speaker:
+    completer = ScriptedCompleter(script, f"script:{settings.script}", code_sha256("posttrain.euler.proxy.cases"))
+    with proxied_speaker(nullcontext(completer), settings) as speaker:
         yield speaker
 
 
 @contextmanager
-def proxied_speaker(
-    completer: Completer, settings: PolicySettings, nonce: str, model: str, revision: str
-) -> Iterator[Speaker]:
+def proxied_speaker(completer: AbstractContextManager[Completer], settings: PolicySettings) -> Iterator[Speaker]:
     """Whoever `completer` is, behind the proxy, which serves until the block ends."""
-    proxy = Proxy(completer, model)
+    with serving(completer) as proxy:
 
-    @contextmanager
-    def opened(planned: Planned) -> Iterator[Provider]:
-        with proxy.seat(planned, sample_index(nonce, planned)) as url:
-            yield loopback_provider(url, settings.context_tokens, settings.max_tokens)
+        @contextmanager
+        def opened(planned: Planned, index: int) -> Iterator[Provider]:
+            with proxy.seat(planned, index) as url:
+                yield loopback_provider(url, settings.context_tokens, settings.max_tokens)
 
-    with serving(proxy):
-        yield Speaker(model, revision, "posttrain", "", sampling(settings), opened, lambda: proxy.failure)
+        who = proxy.completer
+        yield Speaker(who.model, who.revision, "posttrain", "", sampling(settings), opened, lambda: proxy.failure)
 
 
 def provider_speaker(settings: PolicySettings) -> Speaker:
@@ -75,7 +74,7 @@ def provider_speaker(settings: PolicySettings) -> Speaker:
         provider=provider.name,
         thinking=provider.thinking,
         sampling={},
-        opened=lambda _: nullcontext(provider),
+        opened=lambda _planned, _index: nullcontext(provider),
         failure=lambda: None,
     )
 

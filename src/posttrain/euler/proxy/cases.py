@@ -17,7 +17,7 @@ PROBLEM = 1
 """The generated problem that the programs solve: the sum of the cubes of the odd numbers up to N."""
 _PROGRAMS = {
     "python": "n = {n}\ntotal = 0\nfor k in range(1, n + 1, 2):\n    total += k ** 3\nprint(total)\n",
-    "javascript": "let total = 0n;\nfor (let k = 1n; k <= {n}n; k += 2n) total += k ** 3n;\nconsole.log(String(total));\n",
+    "javascript": "let sum = 0n;\nfor (let k = 1n; k <= {n}n; k += 2n) sum += k ** 3n;\nconsole.log(String(sum));\n",
     "julia": "total = sum(BigInt(k)^3 for k in 1:2:{n})\nprintln(total)\n",
 }
 _CONSTANT = {"python": "print({v})\n", "javascript": 'console.log("{v}");\n', "julia": "println({v})\n"}

@@ -25,6 +25,14 @@ class Seat:
 class Completer(Protocol):
     """Makes replies; its requests may overlap."""
 
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    @property
+    def revision(self) -> str:
+        """Which version of the model: a checkpoint's lineage, or the hash of a script."""
+
     async def complete(self, seat: Seat, request: Request) -> Completion:
         """The reply to a request.
 

@@ -1,6 +1,5 @@
 """A policy that follows a script: it makes the whole path from Pi to the gate testable without a model."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ class Step:
 
 
 Script = Sequence[Step | Callable[[Sequence[Message]], Step]]
-"""The replies in order; one that is a function makes its reply from the conversation. The last comes again and again."""
+"""The replies in order; one that is a function makes its reply from the conversation. The last is given again."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,8 @@ class ScriptedCompleter:
     """script: what the agent of a rollout does. Its tokens are bytes of UTF-8, and say nothing of a model's."""
 
     script: Callable[[Planned], Script]
+    model: str
+    revision: str
 
     async def complete(self, seat: Seat, request: Request) -> Completion:
         """The next reply of the script."""
@@ -40,8 +41,3 @@ class ScriptedCompleter:
         asked = sum(len(message.content.encode()) for message in request.messages)
         said = len(step.text.encode()) + sum(len(repr(arguments)) for _, arguments in step.calls)
         return Completion(step.text, calls, "stop", asked, said)
-
-
-def scripts_sha256(text: str) -> str:
-    """The revision of a script in a model's signature."""
-    return hashlib.sha256(text.encode()).hexdigest()

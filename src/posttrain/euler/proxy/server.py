@@ -9,8 +9,8 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -19,6 +19,7 @@ from posttrain.euler.proxy.completer import Completer, Seat
 from posttrain.euler.proxy.wire import parse_request, stream
 from posttrain.euler.rollouts import Planned
 
+T = TypeVar("T")
 HOST = "127.0.0.1"
 _LARGEST_REQUEST = 64_000_000
 """Bytes: the whole conversation goes with each request."""
@@ -27,9 +28,9 @@ _LARGEST_REQUEST = 64_000_000
 class Proxy:
     """Serves one completer. `failure` is the first error that asking again would not mend, such as a spent budget."""
 
-    def __init__(self, completer: Completer, model: str) -> None:
+    def __init__(self, completer: Completer) -> None:
         self.failure: PosttrainError | None = None
-        self._completer, self._model = completer, model
+        self.completer = completer
         self._seats: dict[str, Seat] = {}
         self._port = 0
 
@@ -59,7 +60,7 @@ class Proxy:
         if seat is None:
             return _refusal(404, "no rollout has this address")
         try:
-            completion = await self._completer.complete(seat, parse_request(await request.read()))
+            completion = await self.completer.complete(seat, parse_request(await request.read()))
         except DataError as error:
             return _refusal(400, str(error))
         except PosttrainError as error:
@@ -69,7 +70,7 @@ class Proxy:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
         with contextlib.suppress(ConnectionResetError):  # Pi was ended meanwhile
-            for line in stream(completion, self._model):
+            for line in stream(completion, self.completer.model):
                 await response.write(line)
             await response.write_eof()
         return response
@@ -80,15 +81,17 @@ def _refusal(status: int, why: str) -> web.Response:
 
 
 @contextmanager
-def serving(proxy: Proxy) -> Iterator["Loop"]:
-    """Runs the proxy, and whatever else belongs on its event loop, in a thread until the block ends."""
+def serving(completer: AbstractContextManager[Completer]) -> Iterator[Proxy]:
+    """Opens a completer and serves it, both in a thread of their own, until the block ends."""
     loop = Loop()
     try:
-        runner = loop.run(proxy.start())
-        try:
-            yield loop
-        finally:
-            loop.run(runner.cleanup())
+        with loop.inside(completer) as opened:
+            proxy = Proxy(opened)
+            runner = loop.run(proxy.start())
+            try:
+                yield proxy
+            finally:
+                loop.run(runner.cleanup())
     finally:
         loop.close()
 
@@ -101,9 +104,25 @@ class Loop:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._thread.start()
 
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Does it on the loop, and waits for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    @contextmanager
+    def inside(self, context: AbstractContextManager[T]) -> Iterator[T]:
+        """Enters and leaves a context on the loop's thread, to which a sample store must belong."""
+
+        async def leave() -> None:
+            context.__exit__(None, None, None)
+
+        async def enter() -> T:
+            return context.__enter__()
+
+        opened = self.run(enter())
+        try:
+            yield opened
+        finally:
+            self.run(leave())
 
     def close(self) -> None:
         """Ends the loop."""

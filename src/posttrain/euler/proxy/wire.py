@@ -9,13 +9,21 @@ from typing import Any, Literal
 from posttrain.errors import DataError
 
 Row = Mapping[str, Any]
+Role = Literal["system", "user", "assistant", "tool"]
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
 
 
 @dataclass(frozen=True)
 class Message:
     """role: system, user, assistant or tool. calls: ids of an assistant's tool calls."""
 
-    role: str
+    role: Role
     content: str
     calls: tuple[str, ...]
 
@@ -68,9 +76,9 @@ def parse_request(body: bytes) -> Request:
 
 
 def _message(row: Row) -> Message:
-    role = {"developer": "system"}.get(row["role"], row["role"])
-    if role not in ("system", "user", "assistant", "tool"):
-        raise DataError(f"messages of role {role!r} are not served")
+    role = _ROLES.get(row["role"])
+    if role is None:
+        raise DataError(f"messages of role {row['role']!r} are not served")
     content = row.get("content") or ""
     if isinstance(content, list):
         if other := [part.get("type") for part in content if part.get("type") != "text"]:
