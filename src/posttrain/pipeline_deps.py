@@ -1,5 +1,6 @@
 """Holds dvc.yaml's code deps against the import closures of its stages' scripts."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from posttrain.errors import DataError
 from posttrain.files import replacing
 
 SOURCE = Path("src")
+"""Below the project's root, in which or in a folder of which a pipeline lies."""
 
 
 def differences(pipeline: Path) -> list[str]:
@@ -37,9 +39,10 @@ def is_code(dep: str) -> bool:
     return dep.endswith(".py")
 
 
-def _wanted(stage: dict[str, Any], root: Path) -> list[str]:
+def _wanted(stage: dict[str, Any], folder: Path) -> list[str]:
     script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
-    return [str(path.relative_to(root)) for path in import_closure(root / script, root / SOURCE)]
+    root = folder if (folder / SOURCE).is_dir() else folder / ".."
+    return [os.path.relpath(path, folder) for path in import_closure(folder / script, root / SOURCE)]
 
 
 def _read(pipeline: Path) -> dict[str, Any]:

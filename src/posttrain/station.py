@@ -23,8 +23,12 @@ from posttrain.ledger.places import state_dir
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
-def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoReturn:
+def run(
+    name: str, work: Callable[[], Coroutine[Any, Any, None] | None], params: str = "posttrain.wiki.params"
+) -> NoReturn:
     """Runs a station's work, awaiting it if it is a coroutine, and exits: 0 done, 1 refused or failed, 130 interrupted.
+
+    params: the module whose `check_params` knows all sections of the recipe's params.yaml.
 
     Under DVC the lock carries the stage's name, so `eval_sft@1` and `eval_sft@2` do not shut each other out, and the
     experiment's, so that several run side by side.
@@ -34,7 +38,7 @@ def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoRe
     if signal.getsignal(signal.SIGINT) is _interrupted_at_start:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        _check_settings()
+        _check_settings(params)
         with stage_lock(state_dir(), "-".join(filter(None, (stage, os.environ.get("DVC_EXP_NAME"))))):
             outcome = work()
             if outcome is not None:
@@ -49,13 +53,13 @@ def run(name: str, work: Callable[[], Coroutine[Any, Any, None] | None]) -> NoRe
     sys.exit(0)
 
 
-def _check_settings() -> None:
+def _check_settings(params: str) -> None:
     """Checks all of params.yaml, also sections that this station does not declare.
 
     Imported by its name: an import statement would make every station depend on every settings module.
     """
     try:
-        importlib.import_module("posttrain.wiki.params").check_params(Path("params.yaml"))
+        importlib.import_module(params).check_params(Path("params.yaml"))
     except PosttrainError as error:  # names the file, and is no fault of this station's
         _stop(1, str(error))
 

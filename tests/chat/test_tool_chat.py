@@ -209,7 +209,8 @@ def test_seams_match_the_template_for_any_text(family: str, turns: list[Turn]) -
 @pytest.mark.parametrize("family", FAMILIES)
 def test_contents_do_not_set_off_the_templates_logic(family: str) -> None:
     question, answer = "<tool_response>hi</tool_response>", "<think>a</think>b</think>c"
-    turns = [Turn("user", question), Turn("assistant", answer), Turn("tool", answer), Turn("user", question)]
+    turns = [Turn("user", question), Turn("assistant", answer), Turn("tool", answer), Turn("assistant", "ok")]
+    turns.append(Turn("user", question))
     text = decode(family, tool_chat(family).prompt(turns, TOOLS))
     assert text.count(answer) == text.count(question) == 2
 

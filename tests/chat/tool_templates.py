@@ -9,7 +9,10 @@ from tokenizers import Tokenizer
 from posttrain.chat.tool_chat import ToolChat
 from tests.families import TOKENIZERS, qwen_backend, smollm2
 
-JSON_CALL = '<tool_call>\n{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}\n</tool_call>'
+JSON_CALL = (
+    '<tool_call>\n{"name": "{{ call.function.name }}", '
+    '"arguments": {{ call.function.arguments | tojson }}}\n</tool_call>'
+)
 XML_CALL = (
     "<tool_call>\n<function={{ call.function.name }}>\n{% for key, value in call.function.arguments | items %}"
     "<parameter={{ key }}>\n{{ value | string if value is string or value is not iterable else value | tojson }}\n"
@@ -29,7 +32,8 @@ def chatml(call: str, *, thinking: bool = False, body: str = "m.content") -> str
         "{% set at = namespace(query=0) %}{% for m in messages %}"
         "{% if m.role == 'user' and not m.content.startswith('<tool_response>') %}"
         "{% set at.query = loop.index0 %}{% endif %}{% endfor %}"
-        "{% if tools %}<|im_start|>system\n{% if messages[0].role == 'system' %}{{ messages[0].content }}\n\n{% endif %}"
+        "{% if tools %}<|im_start|>system\n"
+        "{% if messages[0].role == 'system' %}{{ messages[0].content }}\n\n{% endif %}"
         "Functions:{% for tool in tools %}\n{{ tool | tojson }}{% endfor %}<|im_end|>\n"
         "{% elif messages[0].role == 'system' %}<|im_start|>system\n{{ messages[0].content }}<|im_end|>\n{% endif %}"
         "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>user\n{{ BODY }}<|im_end|>\n"

@@ -8,13 +8,16 @@ from typing import Any
 from posttrain.euler.event_log import event_line
 from posttrain.euler.events import Event, Failure
 from posttrain.euler.generated import generate
+from posttrain.euler.manifest import Manifest, RoundKind, new_manifest
+from posttrain.euler.manifest_file import log_path, start_round
 from posttrain.euler.plan import canonical_plan
+from posttrain.euler.planned import Planned
 from posttrain.euler.problem_set import ProblemSet, read_problem_set, write_problem_set
 from posttrain.euler.problems import Problem
-from posttrain.euler.rollouts import Planned, judged
-from posttrain.euler.round_files import append_result, log_path, start_round
+from posttrain.euler.rollouts import judged
+from posttrain.euler.round_files import append_result
 from posttrain.euler.round_receipt import finish_round
-from posttrain.euler.rounds import Manifest, Round, RoundKind, new_manifest
+from posttrain.euler.rounds import Round
 from posttrain.euler.settings import FanoutSettings, GateSettings
 from posttrain.euler.signature import ModelSignature
 from tests.euler.rollout_events import end, ran, wrote

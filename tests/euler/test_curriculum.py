@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from posttrain.errors import DataError
 from posttrain.euler.curriculum import State, apply, begin, next_problem
 from posttrain.euler.gate import Outcome, Verdict
+from posttrain.euler.manifest import VERSION, Manifest, RoundKind
 from posttrain.euler.plan import canonical_plan
 from posttrain.euler.problems import Availability, Problem, Resource
-from posttrain.euler.rounds import VERSION, Manifest, Round, RoundKind
+from posttrain.euler.rounds import Round
 from posttrain.euler.settings import FanoutSettings
 from posttrain.euler.signature import ModelSignature
 from tests.euler.fake_rounds import FANOUT, GATE, LIVE, SIGNATURE

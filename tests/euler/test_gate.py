@@ -5,10 +5,11 @@ import pytest
 
 from posttrain.errors import DataError
 from posttrain.euler.gate import judge
+from posttrain.euler.manifest import Manifest, RoundKind
 from posttrain.euler.plan import canonical_plan, explore_plan, probe_plan
+from posttrain.euler.planned import Planned
 from posttrain.euler.problem_set import ProblemSet
-from posttrain.euler.rollouts import Planned
-from posttrain.euler.rounds import Manifest, Round, RoundKind
+from posttrain.euler.rounds import Round
 from posttrain.euler.settings import FanoutSettings, GateSettings
 from tests.euler.fake_rounds import FANOUT, SIGNATURE, Qualifies, manifest, played, problem_set
 

@@ -7,13 +7,15 @@ import pytest
 from posttrain.errors import DataError
 from posttrain.euler.curriculum_file import apply_round, read_state
 from posttrain.euler.gate import judge
+from posttrain.euler.manifest import RoundKind
+from posttrain.euler.manifest_file import log_path, start_round
 from posttrain.euler.problem_set import ProblemSet
 from posttrain.euler.replay import REPLAY, Lookup, changes, problem_lookup, replay
 from posttrain.euler.report import report
 from posttrain.euler.rollouts import Rollout, failed
-from posttrain.euler.round_files import append_result, log_path, read_results, start_round
+from posttrain.euler.round_files import append_result, read_results
 from posttrain.euler.round_receipt import check_round, finish_round, read_round
-from posttrain.euler.rounds import Round, RoundKind
+from posttrain.euler.rounds import Round
 from posttrain.euler.settings import ReportSettings
 from posttrain.euler.signature import code_sha256
 from posttrain.euler.transfer.manifest import transfer_lookup

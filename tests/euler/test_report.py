@@ -8,11 +8,12 @@ import pytest
 
 from posttrain.errors import DataError, SettingsError
 from posttrain.euler.curriculum_file import apply_round, read_state
+from posttrain.euler.manifest import RoundKind
 from posttrain.euler.plan import explore_plan, probe_plan
+from posttrain.euler.planned import Planned
 from posttrain.euler.report import report
 from posttrain.euler.report_text import report_markdown
-from posttrain.euler.rollouts import Planned
-from posttrain.euler.rounds import Round, RoundKind
+from posttrain.euler.rounds import Round
 from posttrain.euler.settings import ReportSettings
 from posttrain.stats.proportions import wilson
 from tests.euler.fake_rounds import FANOUT, SIGNATURE, manifest, played, problem_set

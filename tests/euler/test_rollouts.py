@@ -6,8 +6,9 @@ import pytest
 from posttrain.errors import DataError
 from posttrain.euler.event_log import event_line
 from posttrain.euler.events import Event, Failure, Inspection, Mutation
+from posttrain.euler.planned import Planned
 from posttrain.euler.problems import Availability, Problem
-from posttrain.euler.rollouts import Planned, Rollout, judged
+from posttrain.euler.rollouts import Rollout, judged
 from tests.euler.rollout_events import ANSWER, end, good, ran, wrote
 
 PLANNED = Planned(1, "python", "canonical", "current", 0)

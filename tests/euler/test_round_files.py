@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from posttrain.errors import DataError, StoreError
+from posttrain.euler.manifest import new_manifest
+from posttrain.euler.manifest_file import read_manifest, round_id, start_round
 from posttrain.euler.problem_set import ProblemSet
 from posttrain.euler.problems import Availability
 from posttrain.euler.rollouts import Rollout, failed
-from posttrain.euler.round_files import append_result, owed, read_manifest, read_results, round_id, start_round
+from posttrain.euler.round_files import append_result, owed, read_results
 from posttrain.euler.round_receipt import check_round, fail_round, finish_round, read_receipt, read_round
-from posttrain.euler.rounds import new_manifest
 from posttrain.files import sha256_file
 from tests.euler.fake_rounds import FANOUT, GATE, LIVE, SIGNATURE, manifest, played, problem_set, sample
 

@@ -18,9 +18,11 @@ def run(chosen: argparse.Namespace) -> int:
     """Prints one line per difference; 1 if there is any."""
     from posttrain.pipeline_deps import differences, rewrite
 
-    if chosen.write:
-        rewrite(Path("dvc.yaml"))
-    found = differences(Path("dvc.yaml"))
-    for line in found:
-        print(line)
-    return 1 if found else 0
+    wrong = 0
+    for pipeline in filter(Path.is_file, (Path("dvc.yaml"), Path("euler/dvc.yaml"))):
+        if chosen.write:
+            rewrite(pipeline)
+        for line in differences(pipeline):
+            wrong = 1
+            print(line if pipeline.parent == Path() else f"{pipeline}: {line}")
+    return wrong

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from posttrain.euler.rollouts import CANONICAL, Rollout
-from posttrain.euler.rounds import Manifest, Round
+from posttrain.euler.manifest import Manifest
+from posttrain.euler.planned import CANONICAL
+from posttrain.euler.rollouts import Rollout
+from posttrain.euler.rounds import Round
 from posttrain.stats.proportions import wilson
 
 Claim = Literal["practised", "forward_transfer", "regression", "generalization"]

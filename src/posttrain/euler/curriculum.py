@@ -8,9 +8,10 @@ from typing import Literal
 
 from posttrain.errors import DataError
 from posttrain.euler.gate import Outcome, Verdict
+from posttrain.euler.manifest import Manifest
 from posttrain.euler.plan import canonical_plan
 from posttrain.euler.problems import Availability, Problem
-from posttrain.euler.rounds import Manifest, Round
+from posttrain.euler.rounds import Round
 
 VERSION = 1
 

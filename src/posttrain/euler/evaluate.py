@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,11 +14,11 @@ from posttrain.euler.agent.prompts import prompts_sha256, system_prompt, task_pr
 from posttrain.euler.agent.rollout import Assignment
 from posttrain.euler.agent.settings import AgentSettings
 from posttrain.euler.agent.speaker import Speaker
+from posttrain.euler.manifest import Manifest
+from posttrain.euler.manifest_file import MANIFEST, read_manifest, start_round
+from posttrain.euler.planned import Planned
 from posttrain.euler.problem_set import ProblemSet, workspace_files
 from posttrain.euler.proxy.completer import sample_index
-from posttrain.euler.rollouts import Planned
-from posttrain.euler.round_files import MANIFEST, read_manifest, start_round
-from posttrain.euler.rounds import Manifest, RoundKind, new_manifest
 from posttrain.euler.sandbox.protocol import Sandbox
 from posttrain.euler.sandbox.settings import SandboxSettings
 from posttrain.euler.settings import FanoutSettings, GateSettings
@@ -50,14 +50,8 @@ class Conditions:
     prompts: Path
 
 
-@dataclass(frozen=True)
-class Question:
-    """What a round is about. problem: the current one. trained_on: by the model."""
-
-    kind: RoundKind
-    problem: int
-    plan: Sequence[Planned]
-    trained_on: Sequence[int]
+Given = Callable[[Planned], tuple[str, Mapping[str, bytes]]]
+"""The text of a rollout's task, and the files that go with it."""
 
 
 def signature(speaker: Speaker, conditions: Conditions) -> ModelSignature:
@@ -81,39 +75,41 @@ def signature(speaker: Speaker, conditions: Conditions) -> ModelSignature:
 
 
 def evaluate(
-    folder: Path, conditions: Conditions, speaker: Speaker, problems: ProblemSet, question: Question, nonce: str
+    folder: Path, asked: Manifest, nonce: str, conditions: Conditions, speaker: Speaker, given: Given
 ) -> Manifest:
-    """Samples what is owed of the round in `folder`, which is begun if it is not there.
+    """Samples what is owed of the round in `folder`, which is begun if it is not there, and returns its manifest.
 
     nonce: the same for a round that is gone on with, and another for every other round.
 
     Raises:
-        DataError: a planned problem is not available, or the folder holds another round.
+        DataError: the folder holds another round.
         PosttrainError: see `sample_round`.
     """
-    asked = new_manifest(
-        question.kind, question.problem, question.plan, problems, signature(speaker, conditions), conditions.fanout,
-        conditions.gate, question.trained_on,
-    )  # fmt: skip
+    machine, agent, prompts = conditions.machine, conditions.agent, conditions.prompts
+    system = system_prompt(prompts)
     manifest = _begin(folder, asked, nonce)
 
     def provider(planned: Planned) -> AbstractContextManager[Provider]:
         return speaker.opened(planned, sample_index(manifest.nonce, planned))
 
     def assignment(planned: Planned) -> Assignment:
-        problem = problems.problems[planned.problem]
-        files = workspace_files(problems, problem)
-        prompt = task_prompt(conditions.prompts, problem.prompt, planned.language, planned.strategy, list(files))
+        text, files = given(planned)
+        prompt = task_prompt(prompts, text, planned.language, planned.strategy, list(files))
         return Assignment(system, prompt, files, agent.turns, agent.wall_seconds)
 
-    agent, system = conditions.agent, system_prompt(conditions.prompts)
-    machine = conditions.machine
-    sample_round(
-        folder,
-        manifest.plan,
-        Fanout(machine.sandbox, machine.pi, provider, assignment, speaker.failure, agent.concurrency, agent.tries),
-    )
+    fanout = Fanout(machine.sandbox, machine.pi, provider, assignment, speaker.failure, agent.concurrency, agent.tries)
+    sample_round(folder, manifest.plan, fanout)
     return manifest
+
+
+def given_by(problems: ProblemSet) -> Given:
+    """A problem's text and files, and nothing else of the set."""
+
+    def given(planned: Planned) -> tuple[str, Mapping[str, bytes]]:
+        problem = problems.problems[planned.problem]
+        return problem.prompt, workspace_files(problems, problem)
+
+    return given
 
 
 def _begin(folder: Path, manifest: Manifest, nonce: str) -> Manifest:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from posttrain.errors import DataError
-from posttrain.euler.rollouts import Planned, Rollout
+from posttrain.euler.planned import Planned
+from posttrain.euler.rollouts import Rollout
 from posttrain.euler.rounds import Round
 
 Outcome = Literal["passed", "failed", "void"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from posttrain.euler.rollouts import CANONICAL, Planned, Role
+from posttrain.euler.planned import CANONICAL, Planned, Role
 from posttrain.euler.settings import FanoutSettings
 
 

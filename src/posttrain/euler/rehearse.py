@@ -10,16 +10,17 @@ from pathlib import Path
 from posttrain.euler.agent.settings import PolicySettings
 from posttrain.euler.agent.speaker import scripted_speaker
 from posttrain.euler.curriculum_file import apply_round, read_state
-from posttrain.euler.evaluate import Conditions, Question, evaluate
+from posttrain.euler.evaluate import Conditions, evaluate, given_by, signature
 from posttrain.euler.generated import generate
+from posttrain.euler.manifest import RoundKind, new_manifest
+from posttrain.euler.manifest_file import log_path
 from posttrain.euler.memorized import CONSTANT_PRINT
 from posttrain.euler.plan import canonical_plan
 from posttrain.euler.problem_set import ProblemSet, read_problem_set, write_problem_set
 from posttrain.euler.proxy.cases import PROBLEM, case_of
 from posttrain.euler.rollouts import Rollout, judged
-from posttrain.euler.round_files import RESULTS, append_result, log_path
+from posttrain.euler.round_files import RESULTS, append_result
 from posttrain.euler.round_receipt import RECEIPT, finish_round, read_round
-from posttrain.euler.rounds import RoundKind
 
 _AXES = ("mutated", "executed", "exit_zero", "output", "reply")
 EXPECTED: dict[str, tuple[bool, str]] = {
@@ -91,9 +92,12 @@ def _round(conditions: Conditions, policy: PolicySettings, problems: ProblemSet,
     if (folder / RECEIPT).exists():
         return folder
     plan = canonical_plan(PROBLEM, [], conditions.fanout)
-    question = Question(RoundKind("canonical", "live"), PROBLEM, plan, [])
     with scripted_speaker(policy) as speaker:
-        evaluate(folder, conditions, speaker, problems, question, folder.name)
+        asked = new_manifest(
+            RoundKind("canonical", "live"), PROBLEM, plan, problems, signature(speaker, conditions), conditions.fanout,
+            conditions.gate, [],
+        )  # fmt: skip
+        evaluate(folder, asked, folder.name, conditions, speaker, given_by(problems))
     (folder / RESULTS).unlink(missing_ok=True)
     for planned in plan:
         append_result(folder, judged(planned, problems.problems[planned.problem], log_path(folder, planned)))

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from posttrain.errors import DataError
+from posttrain.euler.manifest import Manifest, RoundKind
+from posttrain.euler.manifest_file import log_path, start_round
 from posttrain.euler.measures import AXES
+from posttrain.euler.planned import Planned
 from posttrain.euler.problem_set import ProblemSet
 from posttrain.euler.problems import Problem
-from posttrain.euler.rollouts import Planned, Rollout, judged
-from posttrain.euler.round_files import append_result, log_path, start_round
+from posttrain.euler.rollouts import Rollout, judged
+from posttrain.euler.round_files import append_result
 from posttrain.euler.round_receipt import finish_round, read_round
-from posttrain.euler.rounds import Manifest, Round, RoundKind
+from posttrain.euler.rounds import Round
 from posttrain.euler.signature import code_sha256
 from posttrain.files import write_json
 

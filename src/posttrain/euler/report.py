@@ -9,7 +9,7 @@ from posttrain.euler.curriculum import State
 from posttrain.euler.gate import judge
 from posttrain.euler.measures import measures
 from posttrain.euler.memorized import WARNINGS
-from posttrain.euler.rollouts import CANONICAL
+from posttrain.euler.planned import CANONICAL
 from posttrain.euler.rounds import Round
 from posttrain.euler.settings import ReportSettings
 

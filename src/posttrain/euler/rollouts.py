@@ -4,37 +4,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from posttrain.errors import DataError, InfrastructureError
 from posttrain.euler.event_log import read_events
 from posttrain.euler.events import End, Event, Execution, Inspection, Mutation
 from posttrain.euler.languages import language
 from posttrain.euler.memorized import ANSWER_WITHOUT_RUN, program_warnings
+from posttrain.euler.planned import Planned
 from posttrain.euler.problems import Problem
 from posttrain.euler.score import Score, prints, score
-
-CANONICAL = "canonical"
-"""The strategy of the neutral prompt, the only one that can unlock."""
-Role = Literal["current", "regression", "future", "variant", "transfer"]
-"""current: at the frontier. regression: mastered lately. future: beyond the frontier and untouched. variant: of
-another seed. transfer: of the frozen transfer suite, whose numbers are its own."""
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One rollout to be sampled. index: from 0 within problem, language, strategy and role."""
-
-    problem: int
-    language: str
-    strategy: str
-    role: Role
-    index: int
-
-    @property
-    def key(self) -> str:
-        """A name for it that is good for a file."""
-        return f"{self.role}-{self.problem}-{self.language}-{self.strategy}-{self.index}"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Literal
 
 from posttrain.errors import DataError
 from posttrain.euler.gate import check_complete, judge
-from posttrain.euler.round_files import MANIFEST, RESULTS, log_path, read_manifest, read_results, round_id
+from posttrain.euler.manifest_file import MANIFEST, log_path, read_manifest, round_id
+from posttrain.euler.round_files import RESULTS, read_results
 from posttrain.euler.rounds import Round
 from posttrain.euler.summary import summarize
 from posttrain.euler.typed import build

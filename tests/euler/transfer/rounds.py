@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from posttrain.euler.rollouts import Planned
+from posttrain.euler.manifest import Manifest
+from posttrain.euler.planned import Planned
 from posttrain.euler.round_receipt import finish_round
-from posttrain.euler.rounds import Manifest, Round
+from posttrain.euler.rounds import Round
 from posttrain.euler.transfer.manifest import transfer_manifest, transfer_problem
 from tests.euler.fake_rounds import FANOUT, SIGNATURE, Qualifies, sample_by
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from posttrain.errors import DataError
+from posttrain.euler.manifest import Manifest, RoundKind
 from posttrain.euler.replay import replay
-from posttrain.euler.rounds import Manifest, RoundKind
 from posttrain.euler.settings import GateSettings
 from posttrain.euler.transfer.compare import compare
 from posttrain.euler.transfer.compare_text import comparison_markdown

@@ -8,11 +8,12 @@ from posttrain.errors import DataError
 from posttrain.euler.curriculum_file import apply_round, read_state
 from posttrain.euler.gate import judge
 from posttrain.euler.languages import language
+from posttrain.euler.manifest import RoundKind
+from posttrain.euler.manifest_file import read_manifest, start_round
 from posttrain.euler.report import report
 from posttrain.euler.report_text import report_markdown
-from posttrain.euler.round_files import owed, read_manifest, start_round
+from posttrain.euler.round_files import owed
 from posttrain.euler.round_receipt import check_round, read_receipt, read_round
-from posttrain.euler.rounds import RoundKind
 from posttrain.euler.settings import ReportSettings
 from posttrain.euler.transfer import tasks
 from posttrain.euler.transfer.frozen import FROZEN_SHA256, task_sha256

@@ -11,7 +11,8 @@ from posttrain.errors import DataError
 from posttrain.euler.event_log import event_line
 from posttrain.euler.languages import LANGUAGES, language
 from posttrain.euler.paths import relative_file
-from posttrain.euler.rollouts import Planned, judged
+from posttrain.euler.planned import Planned
+from posttrain.euler.rollouts import judged
 from posttrain.euler.transfer.tasks import NAMES, TransferTask, as_problem, task
 from tests.euler.rollout_events import end, ran, wrote
 from tests.euler.transfer.programs import solution

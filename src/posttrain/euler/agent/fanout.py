@@ -13,8 +13,8 @@ from posttrain.euler.agent.process import Provider
 from posttrain.euler.agent.rollout import Assignment, Logs, run_rollout
 from posttrain.euler.event_log import read_events
 from posttrain.euler.events import End, Event
-from posttrain.euler.rollouts import Planned
-from posttrain.euler.round_files import log_path
+from posttrain.euler.manifest_file import log_path
+from posttrain.euler.planned import Planned
 from posttrain.euler.sandbox.protocol import Sandbox
 from posttrain.progress import Progress
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from posttrain.errors import DataError
 from posttrain.euler.languages import language
-from posttrain.euler.rollouts import CANONICAL
+from posttrain.euler.planned import CANONICAL
 from posttrain.euler.signature import files_sha256
 
 _NAMES = {"python": "Python", "javascript": "JavaScript", "julia": "Julia"}

@@ -8,11 +8,11 @@ from pathlib import Path
 from posttrain.errors import PosttrainError, SettingsError
 from posttrain.euler.agent.process import Provider, loopback_provider
 from posttrain.euler.agent.settings import PolicySettings
+from posttrain.euler.planned import Planned
 from posttrain.euler.proxy.cases import SCRIPTS
 from posttrain.euler.proxy.completer import Completer
 from posttrain.euler.proxy.scripted import ScriptedCompleter
 from posttrain.euler.proxy.server import serving
-from posttrain.euler.rollouts import Planned
 from posttrain.euler.signature import code_sha256
 
 

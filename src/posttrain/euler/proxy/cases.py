@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from posttrain.euler.languages import language
+from posttrain.euler.planned import Planned
 from posttrain.euler.proxy.scripted import Script, Step
 from posttrain.euler.proxy.wire import Message
-from posttrain.euler.rollouts import Planned
 
 PROBLEM = 1
 """The generated problem that the programs solve: the sum of the cubes of the odd numbers up to N."""

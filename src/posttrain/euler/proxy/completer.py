@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from posttrain.euler.planned import Planned
 from posttrain.euler.proxy.wire import Completion, Request
-from posttrain.euler.rollouts import Planned
 
 
 @dataclass

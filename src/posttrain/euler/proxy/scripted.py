@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from posttrain.euler.planned import Planned
 from posttrain.euler.proxy.completer import Seat
 from posttrain.euler.proxy.wire import Call, Completion, Message, Request
-from posttrain.euler.rollouts import Planned
 
 
 @dataclass(frozen=True)

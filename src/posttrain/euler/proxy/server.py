@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from posttrain.errors import DataError, PosttrainError
+from posttrain.euler.planned import Planned
 from posttrain.euler.proxy.completer import Completer, Seat
 from posttrain.euler.proxy.wire import parse_request, stream
-from posttrain.euler.rollouts import Planned
 
 T = TypeVar("T")
 HOST = "127.0.0.1"

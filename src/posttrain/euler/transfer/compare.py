@@ -7,9 +7,10 @@ from typing import Any
 
 from posttrain.errors import DataError
 from posttrain.euler.claims import DIGITS, shares
+from posttrain.euler.manifest import Manifest
 from posttrain.euler.measures import measures
 from posttrain.euler.round_receipt import read_round
-from posttrain.euler.rounds import Manifest, Round
+from posttrain.euler.rounds import Round
 from posttrain.euler.signature import differences
 from posttrain.euler.transfer.report import GROUPINGS, about, check_suite, completed, named
 from posttrain.euler.transfer.tasks import NAMES

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from posttrain.euler.manifest import Manifest, RoundKind, TaskSource, manifest_of
 from posttrain.euler.plan import probe_plan
+from posttrain.euler.planned import Planned
 from posttrain.euler.problems import Problem
 from posttrain.euler.replay import Lookup
-from posttrain.euler.rollouts import Planned
-from posttrain.euler.rounds import Manifest, RoundKind, TaskSource, manifest_of
 from posttrain.euler.settings import FanoutSettings, GateSettings
 from posttrain.euler.signature import ModelSignature
 from posttrain.euler.transfer.frozen import FROZEN_SHA256, SUITE, check_frozen, task_sha256
