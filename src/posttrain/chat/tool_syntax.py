@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 THINKING = re.compile(r"\s*+<think>.*?</think>", re.DOTALL)
@@ -20,8 +21,9 @@ JSON = re.compile(r'((?:[^"<\\]++|"(?:[^"\\]++|\\.)*+")*+)(?:</tool_call>|\Z)', 
 FUNCTION = re.compile(r"<function=([^<>\n]++)>\s*+")
 FUNCTION_END = re.compile(r"</function>\s*+(?:</tool_call>|\Z)")
 PARAMETER = re.compile(r"<parameter=([^<>\n]++)>")
-# A closing tag belongs to the value unless another parameter or the end of the call follows it.
-PARAMETER_END = re.compile(rf"</parameter>\s*+(?={PARAMETER.pattern}|{FUNCTION_END.pattern})")
+# A closing tag belongs to the value unless the next parameter or the end of the call follows it. The second group
+# tells a whole call from one that isn't closed before the next begins.
+PARAMETER_END = re.compile(rf"</parameter>\s*+(?={PARAMETER.pattern}|</function>\s*+(?:(</tool_call>|\Z)|<tool_call>))")
 # Qwen's templates print true, false and null as Python does, so models may write them like that.
 PYTHON_WORDS = {"True": True, "False": False, "None": None}
 MAX_DEPTH = 100
@@ -147,7 +149,9 @@ def _call(value: Any) -> ToolCall:
 def _qwen_xml(text: str, tools: Sequence[Mapping[str, Any]]) -> Reader:
     ends = list(PARAMETER_END.finditer(text))
     starts = [end.start() for end in ends]
-    final = max((number for number, end in enumerate(ends) if end[1] is None), default=-1)
+    # Whether a call that gets to an end is whole, known once for all calls: each end leads to the one after it.
+    backwards = accumulate(reversed(ends), lambda after, end: after if end[1] else end[2] is not None, initial=False)
+    whole = list(backwards)[::-1]
     verbatim = {(tool, key) for tool, key, schema in _parameters(tools) if _takes_text(schema)}
 
     def read(at: int) -> tuple[list[ToolCall], int] | None:
@@ -158,7 +162,7 @@ def _qwen_xml(text: str, tools: Sequence[Mapping[str, Any]]) -> Reader:
         arguments: dict[str, Any] = {}
         while parameter := PARAMETER.match(text, at):
             number = bisect_left(starts, parameter.end())
-            if number > final:  # known before the first value is read: from one end to the next, the final one comes
+            if not whole[number]:
                 return None
             raw = text[parameter.end() : starts[number]]
             arguments[parameter[1]] = _value(raw, (name, parameter[1]) in verbatim)

@@ -147,7 +147,7 @@ def _running(name: str, file: str) -> Step:
 def _number(messages: Sequence[Message]) -> int:
     """N, as the problem's text has it."""
     text = next(message.content for message in messages if message.role == "user").rpartition("Problem:")[2]
-    return max(int(digits.replace(",", "")) for digits in re.findall(r"\d[\d,]*", text))
+    return max((int(digits.replace(",", "")) for digits in re.findall(r"\d[\d,]*", text)), default=0)
 
 
 def _value(messages: Sequence[Message]) -> int:
