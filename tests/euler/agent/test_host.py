@@ -104,8 +104,9 @@ def test_half_surrogates_become_question_marks_and_the_events_stay_readable(shar
 
 def test_a_command_that_cannot_be_started_is_the_models_own_failure(shared: Asking) -> None:
     assert "zero byte" in shared.bash("echo a\0b")["error"]
-    for command in ("echo " + "x" * 140_000, "cat > b.py <<END\n" + "y = 1\n" * 50_000 + "END"):
+    for command in ("true; " + "x" * 140_000, "cat > b.py <<END\n" + "y = 1\n" * 50_000 + "END"):
         assert "too long" in shared.bash(command)["error"]
+        assert shared.host.events[-1] == Execution(command, ("bash", "-c", command), None, None, "", False, 0.0)
     assert shared.bash("nothing-of-that-name x")["exit_code"] == 127
     assert shared.bash("''")["exit_code"] == 127
     assert shared.bash("")["exit_code"] == 0

@@ -22,6 +22,8 @@ PLACE = "/workspace/"
 """What Pi puts before a relative path."""
 _KEPT_CONTENT = 200_000
 """Characters of a program that are kept in its event."""
+_LONGEST_COMMAND = 100_000
+"""Bytes: Linux cuts an argument at 128 KiB, and what the model wrote must not look like a sandbox that failed."""
 Answer = dict[str, Any]
 
 
@@ -141,8 +143,10 @@ class Host:
         call, command = self._calls[request["call"]], _text(request["command"])
         words = plain_words(command)
         argv = ("bash", "-c", command) if words is None else words
-        if "\0" in command:
-            raise Refused("a command cannot hold a zero byte")
+        fault = _unstartable(command)
+        if fault:
+            call.event = self._saw(Execution(command, argv, None, None, "", False, 0.0))
+            raise Refused(fault)
         digest = self._digest(words[1]) if words is not None and len(words) > 1 else None
         wanted = request["timeout"]
         seconds = self._clock.left if not wanted or wanted <= 0 else min(float(wanted), self._clock.left)
@@ -187,6 +191,15 @@ class Host:
     def _saw(self, event: Event) -> int:
         self.events.append(event)
         return len(self.events) - 1
+
+
+def _unstartable(command: str) -> str:
+    """Why the system could start no such command, or nothing."""
+    if "\0" in command:
+        return "a command cannot hold a zero byte"
+    if len(command.encode()) > _LONGEST_COMMAND:
+        return f"the command is too long: write a file instead, or less than {_LONGEST_COMMAND:,} bytes"
+    return ""
 
 
 def _text(value: Any) -> str:

@@ -5,11 +5,12 @@ Nothing of it is scored but the final reply; what tools did is told by the host.
 
 import json
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-_DROPPED = frozenset(("message_update", "tool_execution_update"))
+_DROPPED = ("message_update", "tool_execution_update")
 """Two thirds of all bytes, and no more than `message_end` says."""
 LONGEST_LINE = 32_000_000
 
@@ -49,23 +50,32 @@ class Listener:
                     kept.write(line)
 
 
-def take(heard: Heard, event: dict[str, Any]) -> None:
-    """Adds one event to what was heard."""
+def take(heard: Heard, event: Mapping[str, Any]) -> None:
+    """Adds one event to what was heard; a field of another type than Pi gives it counts as absent."""
     message = event.get("message")
     if event.get("type") == "agent_end":
         heard.over = True
     elif event.get("type") == "message_end" and isinstance(message, dict) and message.get("role") == "assistant":
-        usage = message.get("usage") or {}
-        heard.tokens_in += sum(int(usage.get(key) or 0) for key in ("input", "cacheRead", "cacheWrite"))
-        heard.tokens_out += int(usage.get("output") or 0)
-        heard.stop, heard.error = str(message.get("stopReason", "")), str(message.get("errorMessage") or "")
-        content = message.get("content") or []
-        heard.reply = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+        heard.tokens_in += _tokens(message.get("usage"), "input", "cacheRead", "cacheWrite")
+        heard.tokens_out += _tokens(message.get("usage"), "output")
+        heard.stop, heard.error = _text(message.get("stopReason")), _text(message.get("errorMessage"))
+        content = message.get("content")
+        parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+        heard.reply = "".join(_text(part.get("text")) for part in parts if part.get("type") == "text")
+
+
+def _tokens(usage: Any, *keys: str) -> int:
+    values = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
+    return sum(max(0, value) for value in values if isinstance(value, int))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None

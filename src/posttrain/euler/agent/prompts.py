@@ -10,7 +10,7 @@ from posttrain.euler.signature import files_sha256
 
 _NAMES = {"python": "Python", "javascript": "JavaScript", "julia": "Julia"}
 _LONGEST = 100_000
-"""Characters: the prompt is an argument of Pi's command line, which Linux cuts at 128 KiB."""
+"""Bytes: the prompt is an argument of Pi's command line, which Linux cuts at 128 KiB."""
 
 
 def system_prompt(folder: Path) -> str:
@@ -35,7 +35,7 @@ def task_prompt(folder: Path, text: str, name: str, strategy: str, files: Sequen
         strategy=way,
         problem=text,
     )
-    if len(prompt) > _LONGEST:
+    if len(prompt.encode()) > _LONGEST:
         raise DataError(f"a problem's text of {len(text):,} characters is too long for an agent's command line")
     return prompt
 
