@@ -25,13 +25,16 @@ VIEWS = {
 
 
 def diagram() -> str:
-    """`dvc dag` as Mermaid, the stages of one kind drawn as one, without edges that follow from others."""
+    """`dvc dag` as Mermaid, the stages of one kind drawn as one, without edges that follow from others.
+
+    Only those of the project's own dvc.yaml: a recipe in a folder is a pipeline by itself.
+    """
     command = [sys.executable, "-m", "dvc", "dag", "--mermaid"]
     text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    names = {node: stage.partition("@")[0] for node, stage in re.findall(r'(node\d+)\["(.+?)"\]', text)}
+    names = {node: stage.partition("@")[0] for node, stage in re.findall(r'(node\d+)\["([^/]+?)"\]', text)}
     graph: Any = networkx.DiGraph()
     graph.add_nodes_from(sorted(set(names.values())))
-    graph.add_edges_from((names[a], names[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", text))
+    graph.add_edges_from((names[a], names[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", text) if a in names)
     reduced = networkx.transitive_reduction(graph)
     edges = [f"  {a} --> {b}" for a, b in sorted(reduced.edges)]
     return "\n".join(["```mermaid", "flowchart TD", *edges, "```", ""])

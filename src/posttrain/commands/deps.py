@@ -19,7 +19,7 @@ def run(chosen: argparse.Namespace) -> int:
     from posttrain.pipeline_deps import differences, rewrite
 
     wrong = 0
-    for pipeline in filter(Path.is_file, (Path("dvc.yaml"), Path("euler/dvc.yaml"))):
+    for pipeline in (Path("dvc.yaml"), *sorted(Path().glob("*/dvc.yaml"))):
         if chosen.write:
             rewrite(pipeline)
         for line in differences(pipeline):

@@ -121,7 +121,7 @@ def _replay(chosen: argparse.Namespace) -> int:
 
     before = read_round(chosen.folder)
     after = replay(chosen.folder, chosen.out, lookup_for(before, FOLDER))
-    differing = changes(before, after)
+    differing = changes(before.rollouts, after.rollouts)
     for change in differing:
         print(f"{change.key}: {change.before} -> {change.after}")
     print(f"{len(differing)} of {len(after.rollouts)} rollouts are scored otherwise; {judge(after).reasons[0]}")

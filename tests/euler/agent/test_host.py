@@ -33,7 +33,13 @@ def test_a_write_an_edit_a_read_and_a_run_are_seen_as_they_happened(bubblewrap: 
         ran = one.bash("python3 a/main.py")
         assert one.read("a/main.py")["host"] == {"event": 3, "kind": "inspection", "path": "a/main.py", "ok": True}
         events = one.host.events
-    assert wrote["host"] == {"event": 0, "kind": "mutation", "tool": "write", "path": "a/main.py", "sha256": sha(SOURCE)}
+    assert wrote["host"] == {
+        "event": 0,
+        "kind": "mutation",
+        "tool": "write",
+        "path": "a/main.py",
+        "sha256": sha(SOURCE),
+    }
     run = events[2]
     assert isinstance(run, Execution)
     assert events == [

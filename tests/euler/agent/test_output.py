@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from posttrain.euler.agent.output import shown
 
 PI_BYTES, PI_LINES = 50 * 1024, 2000
-PIECES = st.sampled_from(["", "a", "\n", "é", "🙂", "x" * 999, "\n" * 700, "🙂" * 5000, "line\n" * 1200, "\r\n", "\ufffd"])
+PIECES = st.sampled_from(
+    ["", "a", "\n", "é", "🙂", "x" * 999, "\n" * 700, "🙂" * 5000, "line\n" * 1200, "\r\n", "\ufffd"]
+)
 TEXT = st.lists(PIECES, max_size=40).map("".join)
 
 

@@ -20,7 +20,8 @@ ODD_MESSAGE = st.fixed_dictionaries(
     {"role": st.just("assistant") | JSON},
     optional={
         "usage": st.dictionaries(st.sampled_from(["input", "output", "cacheRead", "cacheWrite"]), JSON) | JSON,
-        "content": st.lists(st.fixed_dictionaries({"type": st.just("text") | JSON}, optional={"text": JSON}) | JSON) | JSON,
+        "content": st.lists(st.fixed_dictionaries({"type": st.just("text") | JSON}, optional={"text": JSON}) | JSON)
+        | JSON,
         "stopReason": JSON,
         "errorMessage": JSON,
     },
