@@ -32,11 +32,16 @@ def main() -> None:
         asked = new_manifest(
             kind, frontier.current, plan, problems, signed, conditions.fanout, conditions.gate, settings.trained_on
         )
-        # Another state, another round: what was sampled for an earlier one is no new evidence.
-        nonce = hashlib.sha256(f"{STATE.read_text()} {signed.digest} {kind} {plan}".encode()).hexdigest()
-        folder = state_dir() / "euler" / nonce[:16]
+        # Another state or scorer, another round: what was sampled before is no new evidence. Any other edit that
+        # leaves the prompts as they are finds its samples in the store.
+        nonce = _sha256(STATE.read_text(encoding="utf-8"), kind, plan, signed.scorer_sha256)
+        folder = state_dir() / "euler" / _sha256(nonce, signed.digest)[:16]
         evaluate(folder, asked, nonce, conditions, speaker, given_by(problems))
     publish(folder, Path("runs/sampled"))
+
+
+def _sha256(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 if __name__ == "__main__":
