@@ -30,7 +30,7 @@ def tracked() -> list[str]:
     """Files of the repository as they are now, committed or not, without results and tests."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    results = ("metrics/", "tests/", "dvc.lock", "report.md")
+    results = ("metrics/", "tests/", "dvc.lock", "report.md", "euler/metrics/", "euler/dvc.lock", "euler/climb/next")
     return [name for name in names if (ROOT / name).is_file() and not name.startswith(results)]
 
 

@@ -138,7 +138,7 @@ WHOLE = [
     (HERMES, '{"name": "ls"}', [LS]),
     (HERMES, '{"name": "edit", "arguments": {"any": 1, "any": 2}}', edit(any=2)),
     (HERMES, '{"name": "edit", "arguments": {"any": "x\ny"}}', edit(any="x\ny")),
-    (HERMES, '{"name": "edit", "arguments": {"any": "%s"}}' % TAGS, edit(any=TAGS)),
+    (HERMES, f'{{"name": "edit", "arguments": {{"any": "{TAGS}"}}}}', edit(any=TAGS)),
     (HERMES, '{"name": "unheard of", "arguments": {}}', [ToolCall("unheard of", {})]),
     (XML, "\n<function=ls>\n</function>\n", [LS]),
     (XML, "<function=ls></function>", [LS]),

@@ -74,7 +74,7 @@ def climb_round(folder: Path) -> str:
         if state is not None and Path("data/problems").exists():
             next_problem(state, read_problem_set(Path("data/problems")).problems)
         name = f"climb-{frontier.current}-{len(state.applied) if state else 0}"
-        done = subprocess.run([sys.executable, "-m", "dvc", "exp", "run", "-f", "-n", name, "dvc.yaml"], check=False)
+        done = subprocess.run([sys.executable, "-m", "dvc", "exp", "run", "-n", name, "report"], check=False)
         if done.returncode != 0:
             raise InfrastructureError("the round was not finished; run the command again, it goes on from there")
         gate = read_json(Path("metrics/gate.json"))

@@ -4,10 +4,11 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from posttrain.errors import DataError
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 Role = Literal["system", "user", "assistant", "tool"]
 _ROLES: dict[str, Role] = {
@@ -66,13 +67,13 @@ def parse_request(body: bytes) -> Request:
     try:
         row = json.loads(body)
         messages = tuple(_message(message) for message in row["messages"])
-        tools = tuple(row.get("tools") or ())
+        tools = tuple(_typed(dict, tool) for tool in row.get("tools") or ())
         most = row.get("max_tokens", row.get("max_completion_tokens"))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(f"not a chat completion request: {error!r}") from error
     if not messages:
         raise DataError("not a chat completion request: it has no messages")
-    return Request(messages, tools, most if isinstance(most, int) else None)
+    return Request(messages, tools, most if type(most) is int else None)
 
 
 def _message(row: Row) -> Message:
@@ -84,7 +85,14 @@ def _message(row: Row) -> Message:
         if other := [part.get("type") for part in content if part.get("type") != "text"]:
             raise DataError(f"content of type {other[0]!r} is not served, only text")
         content = "".join(part["text"] for part in content)
-    return Message(role, content, tuple(call["id"] for call in row.get("tool_calls") or ()))
+    text = _typed(str, content).encode("utf-8", "replace").decode()  # JSON can carry half of a surrogate pair
+    return Message(role, text, tuple(_typed(str, call["id"]) for call in row.get("tool_calls") or ()))
+
+
+def _typed(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r:.80} is no {kind.__name__}")
+    return value
 
 
 def stream(completion: Completion, model: str) -> Iterator[bytes]:
