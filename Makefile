@@ -36,8 +36,8 @@ check: $(TOOLS)
 	$(BIN)/mypy
 
 # The peers have an environment of their own, which ignores itself; every benchmark runs, also after one that failed.
-bench: $(TOOLS) .venv-bench/.ready
-	@failed=0; for name in search bootstrap orchestration generate grpo; do \
+bench: $(TOOLS) euler/pi/node_modules/.ready .venv-bench/.ready
+	@failed=0; for name in search bootstrap orchestration generate grpo sandbox pi; do \
 	  echo "== bench_$$name"; GOMP_SPINCOUNT=10000 PYTHONPATH=. $(BIN)/python benchmarks/bench_$$name.py || failed=1; \
 	done; exit $$failed
 

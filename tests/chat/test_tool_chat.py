@@ -1,7 +1,7 @@
 from typing import Any, get_args
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from posttrain.chat.format import ChatFormat
@@ -28,6 +28,8 @@ hostile = st.lists(
     st.one_of(st.sampled_from(CONTROL), st.text(max_size=8), st.sampled_from([" ", "\n", "<|im_", "end|>", "\ud800"])),
     max_size=6,
 ).map("".join)
+# Without tags, which must differ from the template, and without white space around, which only some templates strip.
+harmless = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=20).map(str.strip).filter(bool)
 ids = st.lists(st.integers(0, 40_000), max_size=6).map(tuple)
 
 
@@ -164,9 +166,9 @@ def test_a_prompt_continues_the_one_before_it(
 @settings(max_examples=60, deadline=None)
 def test_no_content_becomes_a_control_token(family: str, turns: list[Turn]) -> None:
     chat, control = tool_chat(family), control_ids(family)
-    harmless = [Turn(turn.role, "a" if turn.content.strip() else "") for turn in turns]
+    same = [Turn(turn.role, "a" if turn.content.strip() else "") for turn in turns]
     for tools in ([], TOOLS):
-        tokens, shape = chat.prompt(turns, tools), chat.prompt(harmless, tools)
+        tokens, shape = chat.prompt(turns, tools), chat.prompt(same, tools)
         assert [t for t in tokens if t in control] == [t for t in shape if t in control]
 
 
@@ -192,17 +194,12 @@ def test_text_of_a_tool_is_told_as_it_is(family: str) -> None:
     assert text.replace("e\u0301", "é") in prompt.replace("e\u0301", "é")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@given(turns=conversations(st.text(max_size=20), sampled=False))
+@pytest.mark.parametrize("family", ["smollm2", *TELLING])
+@given(turns=conversations(harmless, sampled=False))
 @settings(max_examples=60, deadline=None)
 def test_seams_match_the_template_for_any_text(family: str, turns: list[Turn]) -> None:
-    tokenizer = WITH_TOOLS[family]()
-    for turn in turns:
-        # A template strips what our reading of a reply doesn't tell apart; blank and tagged texts are tested above.
-        assume(turn.content == turn.content.strip() != "" and "<" not in turn.content)
-    assume(family != "alternating" or "tool" not in {turn.role for turn in turns})
     tools = TOOLS if family in TELLING else []
-    rendered = render(tokenizer, messages(turns), tools, tokenize=True)
+    rendered = render(WITH_TOOLS[family](), messages(turns), tools, tokenize=True)
     assert bare(family, tool_chat(family).prompt(turns, tools)) == bare(family, rendered)
 
 

@@ -28,29 +28,24 @@ def chatml(call: str, *, thinking: bool = False, body: str = "m.content") -> str
     ones it looks at contents: for results sent as questions, and for reasoning before the answer.
     """
     block = f"{{% if loop.index0 > at.query %}}{BLOCK}{{% endif %}}" if thinking else ""
-    return (
-        (
-            "{% set at = namespace(query=0) %}{% for m in messages %}"
-            "{% if m.role == 'user' and not m.content.startswith('<tool_response>') %}"
-            "{% set at.query = loop.index0 %}{% endif %}{% endfor %}"
-            "{% if tools %}<|im_start|>system\n"
-            "{% if messages[0].role == 'system' %}{{ messages[0].content }}\n\n{% endif %}"
-            "Functions:{% for tool in tools %}\n{{ tool | tojson }}{% endfor %}<|im_end|>\n"
-            "{% elif messages[0].role == 'system' %}<|im_start|>system\n{{ messages[0].content }}<|im_end|>\n"
-            "{% endif %}"
-            "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>user\n{{ BODY }}<|im_end|>\n"
-            "{% elif m.role == 'assistant' %}<|im_start|>assistant\n" + block + "{{ m.content.split('</think>')[-1] }}"
-            "{% for call in m.tool_calls or [] %}{% if m.content or not loop.first %}\n{% endif %}"
-            + call
-            + "{% endfor %}"
-            "<|im_end|>\n{% elif m.role == 'tool' %}{% if loop.previtem.role != 'tool' %}<|im_start|>user{% endif %}\n"
-            "<tool_response>\n{{ m.content }}\n</tool_response>"
-            "{% if loop.last or loop.nextitem.role != 'tool' %}<|im_end|>\n{% endif %}{% endif %}{% endfor %}"
-            "{% if add_generation_prompt %}<|im_start|>assistant\n" + (BLOCK if thinking else "") + "{% endif %}"
-        )
-        .replace("BODY", body)
-        .replace("%}\n", "%}{{ '\\n' }}")
-    )  # Jinja swallows a newline after a block
+    text = (
+        "{% set at = namespace(query=0) %}{% for m in messages %}"
+        "{% if m.role == 'user' and not m.content.startswith('<tool_response>') %}"
+        "{% set at.query = loop.index0 %}{% endif %}{% endfor %}"
+        "{% if tools %}<|im_start|>system\n"
+        "{% if messages[0].role == 'system' %}{{ messages[0].content }}\n\n{% endif %}"
+        "Functions:{% for tool in tools %}\n{{ tool | tojson }}{% endfor %}<|im_end|>\n"
+        "{% elif messages[0].role == 'system' %}<|im_start|>system\n{{ messages[0].content }}<|im_end|>\n"
+        "{% endif %}"
+        "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>user\n{{ BODY }}<|im_end|>\n"
+        "{% elif m.role == 'assistant' %}<|im_start|>assistant\n" + block + "{{ m.content.split('</think>')[-1] }}"
+        "{% for call in m.tool_calls or [] %}{% if m.content or not loop.first %}\n{% endif %}" + call + "{% endfor %}"
+        "<|im_end|>\n{% elif m.role == 'tool' %}{% if loop.previtem.role != 'tool' %}<|im_start|>user{% endif %}\n"
+        "<tool_response>\n{{ m.content }}\n</tool_response>"
+        "{% if loop.last or loop.nextitem.role != 'tool' %}<|im_end|>\n{% endif %}{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n" + (BLOCK if thinking else "") + "{% endif %}"
+    )
+    return text.replace("BODY", body).replace("%}\n", "%}{{ '\\n' }}")  # Jinja swallows a newline after a block
 
 
 ALTERNATING = (
