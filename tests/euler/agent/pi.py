@@ -1,4 +1,4 @@
-"""The real Pi with a script in the model's place; a test is skipped with the reason where Pi or a sandbox is missing."""
+"""The real Pi with a script in the model's place; a test is skipped with the reason where something is missing."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 import time
 
-from pytest import approx
+import pytest
 
 from posttrain.euler.agent.clock import Clock
 
@@ -15,7 +15,7 @@ def test_only_running_time_counts_and_the_rest_never_falls_below_zero() -> None:
     clock.resume()
     clock.resume()
     time.sleep(0.1)
-    assert clock.left == approx(left - 0.1, abs=0.09)
+    assert clock.left == pytest.approx(left - 0.1, abs=0.09)
     time.sleep(0.45)
     assert clock.left == 0.0
     clock.pause()
