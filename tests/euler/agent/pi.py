@@ -97,12 +97,12 @@ def play(
 
 
 def children(word: str, parent: int | None = None) -> list[int]:
-    """Processes that this one started, with that word in their command."""
+    """Processes that this one started, with that word in their environment: Pi gives itself another command line."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             above = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if above == (parent or os.getpid()) and word.encode() in (folder / "cmdline").read_bytes():
+            if above == (parent or os.getpid()) and word.encode() in (folder / "environ").read_bytes():
                 found.append(int(folder.name))
         except OSError:
             continue

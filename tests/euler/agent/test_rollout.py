@@ -38,7 +38,7 @@ class Whole:
 def script(environment: dict[str, str]) -> Script:
     def look_at_pi(messages: Sequence[Message]) -> Step:
         del messages
-        [pid] = children("cli.js")
+        [pid] = children("POSTTRAIN_HOST_FD")
         content = Path(f"/proc/{pid}/environ").read_bytes().decode()
         environment.update(line.split("=", 1) for line in content.rstrip("\0").split("\0"))  # type: ignore[misc]
         return bash("python3 main.py")
@@ -124,7 +124,7 @@ def test_the_model_is_told_what_became_of_each_call(whole: Whole) -> None:
     told = [texts(result) for result in whole.played.results]
     assert told[2:5] == [SECOND, f"42\n{'e' * 9}\n", "given"]
     assert told[6].startswith("[only a part of the output is shown]\n")
-    assert told[6].rstrip().endswith("4999")
+    assert len(told[6].encode()) < 50 * 1024
     assert "'/etc/passwd' is refused: give a path below the workspace" in told[8]
     assert "cannot be read" in told[9]
     assert "must have required propert" in told[10]
@@ -146,7 +146,7 @@ def test_no_message_holds_a_path_of_the_host_a_secret_or_an_answer(whole: Whole)
         "pi-bash",
         "node_modules",
     ]
-    hidden += [str(ROOT.parent), f"{temporary}/p", os.uname().nodename, str(whole.played.logs.events.parent)]
+    hidden += [f"{ROOT.parent}/", f"{temporary}/p", os.uname().nodename, str(whole.played.logs.events.parent)]
     seen = b"".join(whole.bodies).decode() + json.dumps([row for row in whole.played.log if row["type"] != "session"])
     results = whole.played.results[7]
     assert "HOME=/workspace" in texts(results)
@@ -171,5 +171,5 @@ def test_pis_environment_is_made_for_it_and_gone_afterwards(whole: Whole) -> Non
         ["PATH", "HOME", "TMPDIR", "LANG", "PI_CODING_AGENT_DIR", "PI_OFFLINE", "PI_TELEMETRY", "POSTTRAIN_HOST_FD"]
     )
     assert not Path(whole.environment["HOME"]).exists()
-    assert children("cli.js") == []
+    assert children("POSTTRAIN_HOST_FD") == []
     assert whole.played.logs.stderr.read_text() == ""
