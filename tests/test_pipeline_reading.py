@@ -13,10 +13,10 @@ def test_stages_are_read_as_dvc_reads_them() -> None:
         stages = {stage.addressing: stage for stage in repo.index.stages}
         assert len(stages) > 30
         for name, stage in stages.items():
-            read = read_stage(name, ROOT / "params.yaml")
+            read = read_stage(name, Path(stage.wdir) / "params.yaml")
             files = {dep.def_path for dep in stage.deps if dep.def_path != "params.yaml"}
             keys = {key for dep in stage.deps if dep.def_path == "params.yaml" for key in dep.params}
-            assert (read.name, read.cmd.split()) == (name, str(stage.cmd).split())
+            assert (read.name, read.cmd.split()) == (name.rpartition(":")[2], str(stage.cmd).split())
             assert set(read.deps) == files, name
             assert read.params == keys, name
             assert set(read.outs) == {out.def_path for out in stage.outs}, name

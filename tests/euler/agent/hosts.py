@@ -18,6 +18,7 @@ class Asking:
 
     def __init__(self, workspace: Workspace, seconds: float, turns: int = TURNS) -> None:
         self.workspace, self.clock = workspace, Clock(seconds)
+        self.clock.resume()
         self.host = Host(workspace, "the system prompt", turns, self.clock)
 
     def ask(self, operation: str, **values: Any) -> Answer:

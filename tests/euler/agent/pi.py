@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,23 +96,34 @@ def play(
     return Played(events, log, logs)
 
 
-def children(word: str, parent: int | None = None) -> list[int]:
-    """Processes that this one started, with that word in their environment: Pi gives itself another command line."""
+def below(pid: int) -> list[int]:
+    """Processes that this one started and that are not over."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            above = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if above == (parent or os.getpid()) and word.encode() in (folder / "environ").read_bytes():
+        with suppress(OSError):
+            state, above, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(above) == pid and state != "Z":
                 found.append(int(folder.name))
-        except OSError:
-            continue
     return found
+
+
+def environment(pid: int) -> dict[str, str]:
+    """Of a process, as it was started; empty for one that is over."""
+    with suppress(OSError):
+        lines = Path(f"/proc/{pid}/environ").read_bytes().decode().rstrip("\0").split("\0")
+        return dict(line.split("=", 1) for line in lines if line)  # type: ignore[misc]
+    return {}
+
+
+def pis() -> list[int]:
+    """Every Pi that this process started; Pi changes its command line, so it is known by its environment."""
+    return [pid for pid in below(os.getpid()) if "POSTTRAIN_HOST_FD" in environment(pid)]
 
 
 def descendants(pid: int) -> set[tuple[int, str]]:
     """All processes below one, each with the time at which it was started."""
     found: set[tuple[int, str]] = set()
-    for child in children("", pid):
+    for child in below(pid):
         if (started := started_at(child)) is not None:
             found |= {(child, started)} | descendants(child)
     return found

@@ -7,6 +7,9 @@ from posttrain.euler.agent.clock import Clock
 
 def test_only_running_time_counts_and_the_rest_never_falls_below_zero() -> None:
     clock = Clock(0.5)
+    time.sleep(0.1)
+    assert (clock.left, clock.running) == (0.5, False)
+    clock.resume()
     clock.pause()
     clock.pause()
     left = clock.left

@@ -15,7 +15,20 @@ from posttrain.euler.proxy.scripted import Script, Step
 from posttrain.euler.proxy.wire import Message, Request
 from posttrain.euler.sandbox.protocol import Sandbox
 from tests.euler.agent.hosts import sha
-from tests.euler.agent.pi import PROMPT, SYSTEM, Overheard, Played, bash, calling, children, play, said, texts, write
+from tests.euler.agent.pi import (
+    PROMPT,
+    SYSTEM,
+    Overheard,
+    Played,
+    bash,
+    calling,
+    environment,
+    pis,
+    play,
+    said,
+    texts,
+    write,
+)
 from tests.project import ROOT
 
 SECRET, ANSWER = "sk-planted-in-our-environment", "731204455"
@@ -35,12 +48,11 @@ class Whole:
     environment: dict[str, str]
 
 
-def script(environment: dict[str, str]) -> Script:
+def script(found: dict[str, str]) -> Script:
     def look_at_pi(messages: Sequence[Message]) -> Step:
         del messages
-        [pid] = children("POSTTRAIN_HOST_FD")
-        content = Path(f"/proc/{pid}/environ").read_bytes().decode()
-        environment.update(line.split("=", 1) for line in content.rstrip("\0").split("\0"))  # type: ignore[misc]
+        [pid] = pis()
+        found.update(environment(pid))
         return bash("python3 main.py")
 
     return [
@@ -68,20 +80,20 @@ def script(environment: dict[str, str]) -> Script:
 
 @pytest.fixture(scope="module")
 def whole(bubblewrap: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    folder, bodies, environment = tmp_path_factory.mktemp("rollout"), list[bytes](), dict[str, str]()
+    folder, bodies, found = tmp_path_factory.mktemp("rollout"), list[bytes](), dict[str, str]()
     parse = server.parse_request
 
     def kept(body: bytes) -> Request:
         bodies.append(body)
         return parse(body)
 
-    completer = Overheard(script(environment))
+    completer = Overheard(script(found))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server, "parse_request", kept)
         patch.setenv("OPENAI_API_KEY", SECRET)
         patch.setenv("POSTTRAIN_ANSWER", ANSWER)
         played = play(bubblewrap, folder, completer, files={"given.txt": b"given"})
-    return Whole(played, bodies, completer.requests, environment)
+    return Whole(played, bodies, completer.requests, found)
 
 
 def test_the_events_are_exactly_what_happened(whole: Whole) -> None:
@@ -171,5 +183,5 @@ def test_pis_environment_is_made_for_it_and_gone_afterwards(whole: Whole) -> Non
         ["PATH", "HOME", "TMPDIR", "LANG", "PI_CODING_AGENT_DIR", "PI_OFFLINE", "PI_TELEMETRY", "POSTTRAIN_HOST_FD"]
     )
     assert not Path(whole.environment["HOME"]).exists()
-    assert children("POSTTRAIN_HOST_FD") == []
+    assert pis() == []
     assert whole.played.logs.stderr.read_text() == ""

@@ -4,11 +4,14 @@ import time
 
 
 class Clock:
-    """Counts seconds towards a limit, except while the provider is waited for: its slowness is not the agent's."""
+    """Counts seconds towards a limit, from the provider's first answer and except while it is waited for.
+
+    Its slowness is not the agent's, and neither is that of a machine on which Pi takes long to start.
+    """
 
     def __init__(self, limit: float) -> None:
         self._limit, self._used, self._since = limit, 0.0, time.monotonic()
-        self._running = True
+        self._running = False
 
     def pause(self) -> None:
         """The provider has been asked."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from posttrain.errors import InfrastructureError
 from posttrain.euler.agent.clock import Clock
@@ -21,8 +22,18 @@ from posttrain.files import write_text
 
 _PROVIDER_SECONDS = 3600.0
 """The longest that one answer of a provider is waited for; those that give up sooner say so to Pi."""
+_START_SECONDS = 120.0
+"""The longest that Pi may take to start."""
 _LAST_WORDS = 20.0
 """Seconds for Pi to finish writing once its host has hung up or it said that it was done."""
+
+
+class _Lost(InfrastructureError):
+    """What failed is neither the agent nor its sandbox."""
+
+    def __init__(self, boundary: Literal["provider", "host"], what: str) -> None:
+        super().__init__(what)
+        self.boundary = boundary
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ def run_rollout(sandbox: Sandbox, pi: Pi, provider: Provider, task: Assignment, 
                 heard = _last_words(agent, listener, stopped)
         last: Event = _last(heard, stopped, time.monotonic() - started, logs.stderr)
     except InfrastructureError as error:
-        last = Failure("sandbox", str(error))
+        last = Failure(error.boundary if isinstance(error, _Lost) else "sandbox", str(error))
     except RefusedFile as error:
         last = Failure("host", f"the task's files cannot be put into the workspace: {error}")
     events = [*events, last]
@@ -88,20 +99,23 @@ def serve(connection: socket.socket, host: Host, clock: Clock) -> Stop | None:
                 connection.sendall(json.dumps({"number": request["number"], **answer}).encode() + b"\n")
         if clock.running and clock.left <= 0:
             return "wall_time"
-        connection.settimeout(max(0.01, clock.left) if clock.running else _PROVIDER_SECONDS)
+        patience = _PROVIDER_SECONDS if host.turns else _START_SECONDS
+        connection.settimeout(max(0.01, clock.left) if clock.running else patience)
         try:
             chunk = connection.recv(1 << 20)
         except TimeoutError:
             if clock.running:
                 return "wall_time"
-            raise InfrastructureError(f"the provider gave no answer within {_PROVIDER_SECONDS:.0f} s") from None
+            if not host.turns:
+                raise _Lost("host", f"Pi did not start within {patience:.0f} s") from None
+            raise _Lost("provider", f"the provider gave no answer within {patience:.0f} s") from None
         except ConnectionResetError:
             return None
         if not chunk:
             return None
         lines += chunk
         if len(lines) > LONGEST_LINE:
-            raise InfrastructureError("the hook sent a line without end")
+            raise _Lost("host", "the hook sent a line without end")
 
 
 def _last_words(agent: Running, listener: Listener, stopped: Stop | None) -> Heard:
