@@ -36,11 +36,14 @@ def due_stages(root: Path) -> list[Due]:
         with Repo(str(root)) as repo:
             status = repo.status()
             graph = repo.index.graph  # edges lead from a stage to what it needs
-            names = {stage: stage.addressing for stage in graph}
+            # Those of other folders are pipelines by themselves, which a plain `dvc repro` leaves alone.
+            names = {stage: stage.addressing for stage in graph if stage.path_in_repo == "dvc.yaml"}
     except DvcException as error:
         raise DataError(f"{root}: {' '.join(str(error).split())}; mend dvc.yaml, or run this in the project") from error
     due: dict[str, Due] = {}
     for stage in networkx.dfs_postorder_nodes(graph):
+        if stage not in names:
+            continue
         name = names[stage]
         changes = tuple(_changes(status.get(name, ())))
         upstream = tuple(sorted(names[needed] for needed in graph.successors(stage) if names[needed] in due))

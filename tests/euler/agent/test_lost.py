@@ -4,9 +4,13 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from posttrain.errors import EngineError
+from posttrain.euler.agent import rollout
 from posttrain.euler.agent.process import Provider
 from posttrain.euler.agent.rollout import Assignment, Logs, run_rollout
 from posttrain.euler.events import End, Execution, Failure
@@ -75,3 +79,19 @@ def test_a_pi_that_knows_no_such_provider_is_a_failure(bubblewrap: Sandbox, tmp_
     assert isinstance(last, Failure)
     assert last.boundary == "host"
     assert "nobody" in last.what
+
+
+def test_a_pi_that_does_not_start_is_the_hosts_failure(
+    bubblewrap: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = tmp_path / "node"
+    hanging.write_text("#!/bin/sh\nexec sleep 60\n")
+    hanging.chmod(0o755)
+    monkeypatch.setattr(rollout, "_START_SECONDS", 0.2)
+    logs = Logs(tmp_path / "raw.jsonl", tmp_path / "pi.jsonl", tmp_path / "stderr.txt")
+    pi = replace(need_pi(), node=hanging)
+    events = run_rollout(
+        bubblewrap, pi, Provider("p", "m", "", {}, None), Assignment(SYSTEM, PROMPT, {}, 3, 30.0), logs
+    )
+    assert events == [Failure("host", "Pi did not start within 0 s")]
+    assert pis() == []
