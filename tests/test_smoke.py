@@ -48,7 +48,7 @@ def test_the_smoke_profile_from_end_to_end(ran: Callable[[], Project], tmp_path:
     assert project.samples() == drawn
 
     project.set(grpo={"lr": 2e-3})
-    stale = set(json.loads(project.dvc("status", "--json")))
+    stale = set(json.loads(project.dvc("status", "--json", "dvc.yaml")))
     assert "grpo" in stale
     assert not {"prep", "index", "base", "coldstart", "collect", "select_traces", "sft", "choose_sft"} & stale
     project.set(grpo={"lr": 1e-3})
@@ -56,7 +56,7 @@ def test_the_smoke_profile_from_end_to_end(ran: Callable[[], Project], tmp_path:
     check_changed_scores(project)
 
     append(project.root / "prompts/research.md", "Be brief.")
-    stale = set(json.loads(project.dvc("status", "--json")))
+    stale = set(json.loads(project.dvc("status", "--json", "dvc.yaml")))
     assert {"base", "coldstart", "collect", "grpo", "test@base"} <= stale
     assert not {"prep", "index", "model", "closed_book", "score_closed_book", "test@closed_book"} & stale
     check_plan(project, first, stale)
