@@ -10,8 +10,8 @@ from posttrain.euler.frontier import plan_round, read_frontier
 from posttrain.euler.manifest import new_manifest
 from posttrain.euler.policies import conditions_here, open_speaker
 from posttrain.euler.problem_set import read_problem_set
-from posttrain.euler.publish import publish
 from posttrain.euler.round_settings import RoundSettings
+from posttrain.files import copy_folder
 from posttrain.ledger.places import state_dir
 from posttrain.settings import load
 
@@ -37,7 +37,7 @@ def main() -> None:
         nonce = _sha256(STATE.read_text(encoding="utf-8"), kind, plan, signed.scorer_sha256)
         folder = state_dir() / "euler" / _sha256(nonce, signed.digest)[:16]
         evaluate(folder, asked, nonce, conditions, speaker, given_by(problems))
-    publish(folder, Path("runs/sampled"))
+    copy_folder(folder, Path("runs/sampled"))
 
 
 def _sha256(*parts: object) -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 from posttrain import station
 from posttrain.euler.curriculum_file import apply_round
 from posttrain.euler.manifest_file import round_id
-from posttrain.euler.publish import publish
 from posttrain.euler.round_receipt import RECEIPT, SUMMARY, finish_round
-from posttrain.files import read_json, write_json
+from posttrain.files import copy_folder, read_json, write_json
 
 STATE, NEXT, ROUNDS = Path("climb/state.json"), Path("climb/next.json"), Path("rounds")
 
@@ -16,9 +15,7 @@ STATE, NEXT, ROUNDS = Path("climb/state.json"), Path("climb/next.json"), Path("r
 def main() -> None:
     scored = Path("runs/scored")
     folder = ROUNDS / round_id(scored)[:16]
-    if folder.exists():
-        shutil.rmtree(folder)
-    publish(scored, folder)
+    copy_folder(scored, folder)
     finish_round(folder)
     NEXT.unlink(missing_ok=True)
     if read_json(STATE) != {}:

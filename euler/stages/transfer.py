@@ -1,13 +1,14 @@
 """The frozen transfer suite: runs/transfer has the round with its receipt, metrics/transfer.json its table."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from posttrain import station
 from posttrain.euler.evaluate import evaluate, signature
 from posttrain.euler.manifest_file import log_path
+from posttrain.euler.planned import Planned
 from posttrain.euler.policies import conditions_here, open_speaker
-from posttrain.euler.publish import publish
 from posttrain.euler.rollouts import judged
 from posttrain.euler.round_files import RESULTS, append_result
 from posttrain.euler.round_receipt import RECEIPT, finish_round
@@ -16,7 +17,7 @@ from posttrain.euler.settings import ReportSettings
 from posttrain.euler.transfer.manifest import transfer_manifest, transfer_problem
 from posttrain.euler.transfer.report import transfer_report
 from posttrain.euler.transfer.tasks import task
-from posttrain.files import write_json
+from posttrain.files import copy_folder, write_json
 from posttrain.ledger.places import state_dir
 from posttrain.settings import load
 
@@ -31,7 +32,7 @@ def main() -> None:
         (folder / RECEIPT).unlink(missing_ok=True)
         (folder / RESULTS).unlink(missing_ok=True)
 
-        def given(planned):
+        def given(planned: Planned) -> tuple[str, Mapping[str, bytes]]:
             asked_of = task(planned.problem, planned.language)
             return asked_of.prompt, asked_of.files
 
@@ -40,7 +41,7 @@ def main() -> None:
     for planned in manifest.plan:
         append_result(folder, judged(planned, transfer_problem(planned), log_path(folder, planned)))
     finished = finish_round(folder)
-    publish(folder, Path("runs/transfer"))
+    copy_folder(folder, Path("runs/transfer"))
     write_json(Path("metrics/transfer.json"), transfer_report(finished, load("report", ReportSettings).confidence))
 
 

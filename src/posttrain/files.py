@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -46,6 +47,25 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Yields an empty temporary folder beside `path` that takes its place when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
+        made = Path(temporary) / "made"
+        made.mkdir()
+        yield made
+        if path.exists():
+            path.rename(Path(temporary) / "replaced")
+        made.rename(path)
+
+
+def copy_folder(folder: Path, out: Path) -> None:
+    """Puts a copy of `folder` in the place of `out`, whole or not at all."""
+    with replacing_folder(out) as made:
+        shutil.copytree(folder, made, dirs_exist_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

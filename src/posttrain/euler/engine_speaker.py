@@ -7,13 +7,13 @@ from pathlib import Path
 from posttrain.chat.tool_chat import ToolChat
 from posttrain.engine.metered import MeteredEngine
 from posttrain.engine.open import open_engine
+from posttrain.engine.prices import prices_of
 from posttrain.engine.settings import EngineSettings, ServiceSettings
-from posttrain.errors import BudgetError
 from posttrain.euler.agent.settings import PolicySettings
 from posttrain.euler.proxy.engine_completer import EngineCompleter
 from posttrain.ledger.account import account_here
 from posttrain.ledger.places import samples_path
-from posttrain.ledger.price import FREE, BudgetSettings, PriceSettings
+from posttrain.ledger.price import BudgetSettings, PriceSettings
 from posttrain.ledger.purse import Purse
 from posttrain.ledger.store import SampleStore
 from posttrain.settings import load
@@ -31,7 +31,7 @@ def engine_completer(settings: PolicySettings, engine_settings: EngineSettings) 
     """
     engine = open_engine(engine_settings, load("service", ServiceSettings, changes_results=False))
     try:
-        prices = _prices(engine_settings)
+        prices = prices_of(engine_settings, load("prices", PriceSettings, changes_results=False))
         cap = load("budget", BudgetSettings, changes_results=False).usd
         with SampleStore(samples_path()) as store:
             metered = MeteredEngine(engine, Purse(store, account_here(), engine_settings.model, prices, cap))
@@ -49,16 +49,3 @@ def engine_completer(settings: PolicySettings, engine_settings: EngineSettings) 
             store.flush()
     finally:
         engine.close()
-
-
-def _prices(engine: EngineSettings) -> PriceSettings:
-    """The prices that hold; on the user's own machine nothing costs anything."""
-    prices = load("prices", PriceSettings, changes_results=False)
-    if engine.name == "local":
-        return FREE
-    if prices.model != engine.model:
-        raise BudgetError(
-            f"prices in params.yaml are those of {prices.model or 'no model'} and engine.model is {engine.model}; set "
-            "prices.model and its four prices in USD per million tokens (0 on a cluster of your own)"
-        )
-    return prices

@@ -10,7 +10,7 @@ from posttrain.euler.round_settings import RoundSettings, TransferSettings
 from posttrain.euler.sandbox.settings import SandboxSettings
 from posttrain.euler.settings import FanoutSettings, GateSettings, ProblemSettings, ReportSettings, check_gate
 from posttrain.ledger.price import BudgetSettings, PriceSettings
-from posttrain.settings import closest, load, read_params
+from posttrain.sections import load_sections
 
 SECTIONS: dict[str, type[Any]] = {
     "problems": ProblemSettings,
@@ -31,12 +31,7 @@ SECTIONS: dict[str, type[Any]] = {
 
 def check_params(path: Path) -> None:
     """Raises SettingsError, naming the key, on the first thing wrong with the file."""
-    for section in read_params(path):
-        if section not in SECTIONS:
-            near = closest(section, SECTIONS)
-            hint = f"; did you mean {near}?" if near else f"; the sections are {', '.join(SECTIONS)}"
-            raise SettingsError(f"{path}: {section}: unknown section{hint}")
-    settings = {section: load(section, cls, path, changes_results=False) for section, cls in SECTIONS.items()}
+    settings = load_sections(path, SECTIONS)
     try:
         check_gate(settings["fanout"], settings["gate"])
     except SettingsError as error:

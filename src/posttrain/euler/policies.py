@@ -7,7 +7,6 @@ from pathlib import Path
 from posttrain.engine.settings import EngineSettings
 from posttrain.euler.agent.settings import AgentSettings, PolicySettings
 from posttrain.euler.agent.speaker import Speaker, provider_speaker, proxied_speaker, scripted_speaker
-from posttrain.euler.engine_speaker import engine_completer
 from posttrain.euler.evaluate import Conditions
 from posttrain.euler.machine import try_machine
 from posttrain.euler.sandbox.settings import SandboxSettings
@@ -27,6 +26,8 @@ def open_speaker() -> Iterator[Speaker]:
         with scripted_speaker(policy) as speaker:
             yield speaker
     else:
+        from posttrain.euler.engine_speaker import engine_completer  # brings torch, which no other kind needs
+
         with proxied_speaker(engine_completer(policy, engine), policy) as speaker:
             yield speaker
 

@@ -7,11 +7,10 @@ from posttrain.euler.evaluate import SCORER
 from posttrain.euler.manifest import RoundKind
 from posttrain.euler.manifest_file import MANIFEST, log_path, read_manifest
 from posttrain.euler.problem_set import ProblemSet
-from posttrain.euler.publish import publish
 from posttrain.euler.rollouts import judged
 from posttrain.euler.round_files import RESULTS
 from posttrain.euler.signature import code_sha256
-from posttrain.files import write_json, write_jsonl
+from posttrain.files import copy_folder, write_json, write_jsonl
 
 
 def score_round(sampled: Path, problems: ProblemSet, out: Path) -> None:
@@ -28,7 +27,7 @@ def score_round(sampled: Path, problems: ProblemSet, out: Path) -> None:
         asdict(judged(planned, problems.problems[planned.problem], log_path(sampled, planned)))
         for planned in manifest.plan
     ]
-    publish(sampled, out)
+    copy_folder(sampled, out)
     if manifest.signature.scorer_sha256 != scorer:
         signature = replace(manifest.signature, scorer_sha256=scorer)
         manifest = replace(manifest, kind=RoundKind(manifest.kind.mode, "replay"), signature=signature)

@@ -1,13 +1,12 @@
 """A policy as a pipeline output: a folder with `checkpoint.json` and whatever the engine keeps beside it."""
 
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from posttrain.engine.protocol import Engine, Sampler, SavedPaths
 from posttrain.errors import DataError
-from posttrain.files import read_json, write_json
+from posttrain.files import read_json, replacing_folder, write_json
 from posttrain.ledger.store import SampleStore
 from posttrain.rollout.policy import Policy
 from posttrain.train.learner import Learner
@@ -47,16 +46,10 @@ def base_checkpoint(engine: Engine) -> Checkpoint:
 
 def write_checkpoint(engine: Engine, checkpoint: Checkpoint, folder: Path) -> None:
     """Publishes a checkpoint as `folder`, whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "checkpoint"
-        made.mkdir()
+    with replacing_folder(folder) as made:
         saved = engine.publish(checkpoint.saved, made) if checkpoint.saved else None
         about = {"lineage": checkpoint.lineage, "label": checkpoint.label, "saved": asdict(saved) if saved else None}
         write_json(made / FILE, about)
-        if folder.exists():
-            folder.rename(Path(temporary) / "replaced")
-        made.rename(folder)
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from posttrain.doctor.check import Check, Probe
 from posttrain.doctor.service import answer_check, checkpoints_check, key_check, service_check, tokenizer_check
+from posttrain.engine.prices import prices_of
 from posttrain.engine.settings import EngineSettings, ServiceSettings
 from posttrain.ledger.account import account_here
 from posttrain.ledger.places import samples_path
@@ -14,7 +15,6 @@ from posttrain.ledger.price import BudgetSettings, PriceSettings
 from posttrain.ledger.purse import Purse
 from posttrain.ledger.store import SampleStore
 from posttrain.settings import load
-from posttrain.wiki.paying import prices_of
 
 _REMINDER = "set a spending limit in the service's console too: budget.usd binds this project alone"
 _PATIENCE = ServiceSettings(in_flight=1, timeout_s=15.0, retries=0, ttl_days=None)

@@ -7,7 +7,7 @@ from typing import Any
 from posttrain.engine.settings import EngineSettings, LoraSettings, ServiceSettings
 from posttrain.errors import SettingsError
 from posttrain.ledger.price import BudgetSettings, PriceSettings
-from posttrain.settings import closest, load, read_params
+from posttrain.sections import load_sections
 from posttrain.track.settings import TrackSettings
 from posttrain.train.grpo_settings import GrpoSettings
 from posttrain.train.sft_settings import SftSettings
@@ -46,14 +46,7 @@ SECTIONS: dict[str, type[Any]] = {
 
 def check_params(path: Path) -> None:
     """Raises SettingsError, naming the key, on the first thing wrong with the file."""
-    for section in read_params(path):
-        if section not in SECTIONS:
-            near = closest(section, SECTIONS)
-            hint = f"; did you mean {near}?" if near else f"; the sections are {', '.join(SECTIONS)}"
-            raise SettingsError(f"{path}: {section}: unknown section{hint}")
-    # Also within a stage, which need not declare all that is checked here.
-    settings = {section: load(section, cls, path, changes_results=False) for section, cls in SECTIONS.items()}
-    _check_questions(path, settings)
+    _check_questions(path, load_sections(path, SECTIONS))
 
 
 def _check_questions(path: Path, settings: dict[str, Any]) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from posttrain.engine.prices import prices_of
 from posttrain.engine.settings import EngineSettings
 from posttrain.errors import BudgetError
 from posttrain.ledger.account import account_here
-from posttrain.ledger.price import FREE, BudgetSettings, PriceSettings
+from posttrain.ledger.price import BudgetSettings, PriceSettings
 from posttrain.ledger.purse import Purse
 from posttrain.ledger.store import SampleStore
 from posttrain.settings import load
@@ -43,20 +44,3 @@ def open_purse(store: SampleStore, engine: EngineSettings) -> Iterator[Purse]:
     yield purse
     store.flush()
     store.spend.finish(number, purse.drawn.total, time.monotonic() - started)
-
-
-def prices_of(engine: EngineSettings, prices: PriceSettings) -> PriceSettings:
-    """The prices that hold for an engine; on the user's own machine nothing costs anything.
-
-    Raises:
-        BudgetError: `prices` are another model's.
-    """
-    if engine.name == "local":
-        return FREE
-    if prices.model != engine.model:
-        whose = f"those of {prices.model}" if prices.model else "no model's"
-        raise BudgetError(
-            f"prices in params.yaml are {whose} and engine.model is {engine.model}; set prices.model and its four "
-            "prices in USD per million tokens (0 on a cluster of your own)"
-        )
-    return prices

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from posttrain.engine.prices import prices_of
 from posttrain.engine.settings import EngineSettings
 from posttrain.errors import BudgetError, DataError
 from posttrain.ledger.fingerprint import Inputs, stage_inputs
@@ -13,7 +14,6 @@ from posttrain.ledger.store import SampleStore
 from posttrain.settings import load
 from posttrain.stale import Due
 from posttrain.wiki.estimate import Estimate, estimate
-from posttrain.wiki.paying import prices_of
 
 
 @dataclass(frozen=True)

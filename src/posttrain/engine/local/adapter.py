@@ -1,6 +1,5 @@
 """A LoRA adapter as plain tensors, in peft's own file format, and the two kinds of checkpoint made of it."""
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from posttrain.engine.protocol import SavedPaths
 from posttrain.errors import DataError, EngineError
-from posttrain.files import read_json, write_json
+from posttrain.files import read_json, replacing_folder, write_json
 
 ALPHA = 32  # Tinker's
 OPTIMIZER = "optimizer.safetensors"
@@ -54,9 +53,7 @@ def save_checkpoint(
     folder: Path, kind: Kind, model: str, adapter: Adapter, optimizer: Tensors | None = None, steps: int = 0
 ) -> None:
     """Writes a checkpoint folder whole or not at all; an earlier one of the same name is replaced."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "checkpoint"
+    with replacing_folder(folder) as made:
         config = lora_config(adapter.rank)
         config.base_model_name_or_path = model
         config.target_modules = sorted({n.split(".lora_")[0].rsplit(".", 1)[-1] for n in adapter.tensors})
@@ -65,9 +62,6 @@ def save_checkpoint(
         if optimizer is not None:
             save_file(_detached(optimizer), made / OPTIMIZER)
         write_json(made / "checkpoint.json", {"kind": kind, "model": model, "rank": adapter.rank, "steps": steps})
-        if folder.exists():
-            folder.rename(Path(temporary) / "replaced")
-        made.rename(folder)
 
 
 def load_checkpoint(folder: Path, kind: Kind, model: str) -> Adapter:

@@ -21,6 +21,8 @@ from posttrain.euler.proxy.wire import parse_request, stream
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
+_PATIENCE = 1.0
+"""Seconds for replies under way when the proxy ends; whoever waits for one has been ended as well."""
 _LARGEST_REQUEST = 64_000_000
 """Bytes: the whole conversation goes with each request."""
 
@@ -48,7 +50,7 @@ class Proxy:
         """Listens on a free port until the runner is cleaned up."""
         app = web.Application(client_max_size=_LARGEST_REQUEST)
         app.router.add_post("/{token}/v1/chat/completions", self._answer)
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_PATIENCE)
         await runner.setup()
         site = web.TCPSite(runner, HOST, 0)
         await site.start()
