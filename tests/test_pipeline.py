@@ -24,6 +24,7 @@ LAYERS = (
     {"errors"},
     {"files", "pipeline", "progress", "closure", "stale", "terminal", "hub"},
     {"settings", "pager", "dvc_files"},
+    {"sections"},
     {"ledger", "stats"},
     {"chat", "engine"},
     {"doctor", "export", "track", "report"},

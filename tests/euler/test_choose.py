@@ -102,6 +102,5 @@ def test_nothing_of_it_is_imported_with_the_command_line() -> None:
 
     source = "import posttrain.cli, sys; print([name for name in sys.modules if 'euler' in name or 'seccomp' in name])"
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True, env=os.environ)
-    assert (
-        done.stdout == "['posttrain.commands.euler']\n"
-    )  # the command's own arguments, and nothing that does its work
+    # The command's own arguments, and nothing that does its work.
+    assert done.stdout == "['posttrain.commands.euler']\n"
