@@ -26,10 +26,9 @@ euler/pi/node_modules/.ready: euler/pi/package-lock.json
 	npm ci --prefix euler/pi --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
-# One more than there are processors: tests of programs that are killed, or silent, mostly wait.
 test: $(TOOLS)
 	@! command -v npm >/dev/null || $(MAKE) --no-print-directory euler/pi/node_modules/.ready || true
-	$(BIN)/pytest --numprocesses $$(( $$(nproc 2>/dev/null || echo 1) + 1 )) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(TOOLS)
 	$(BIN)/ruff check .
