@@ -1,9 +1,7 @@
 // Pi's four tools, with every effect asked of the host over a socket that Pi inherits. The host holds the sandbox,
 // writes down what it saw, and says so in `details.host`; nothing of a tool touches the machine that Pi runs on.
 
-import * as fs from "node:fs";
 import * as net from "node:net";
-import * as path from "node:path";
 import * as readline from "node:readline";
 import {
   createBashTool,
@@ -25,15 +23,9 @@ class Host {
 
   constructor() {
     readline.createInterface({ input: this.socket }).on("line", (line) => this.take(JSON.parse(line)));
-    this.socket.on("close", () => this.gone());
-    this.socket.on("error", () => this.gone());
-  }
-
-  /** Without its host an agent must not go on, whatever it is doing; a host that was killed cannot tidy up. */
-  private gone() {
-    const own = process.env.TMPDIR ?? "";
-    if (path.basename(own).startsWith("posttrain-pi-")) fs.rmSync(own, { recursive: true, force: true });
-    process.exit(1);
+    // Without its host an agent must not go on, whatever it is doing.
+    this.socket.on("close", () => process.exit(1));
+    this.socket.on("error", () => process.exit(1));
   }
 
   ask(operation: string, values: Answer = {}): Promise<Answer> {

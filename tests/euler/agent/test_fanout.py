@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -39,7 +40,9 @@ def contents(folder: Path, indices: range) -> list[bytes]:
     return [logs_of(folder, planned(index)).events.read_bytes() for index in indices]
 
 
-def test_a_killed_round_is_gone_on_with_beside_another_and_leaves_nothing(bubblewrap: Sandbox, tmp_path: Path) -> None:
+def test_a_killed_round_is_gone_on_with_beside_another_and_leaves_nothing(
+    bubblewrap: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     need_pi()
     folder, temporary = tmp_path / "killed", tmp_path / "tmp"
     temporary.mkdir()
@@ -56,8 +59,8 @@ def test_a_killed_round_is_gone_on_with_beside_another_and_leaves_nothing(bubble
         process.wait()
     assert len(left) >= 8  # for each of the two: Pi, the holder, bubblewrap and the program
     assert eventually(lambda: not [pid for pid, started in left if started_at(pid) == started])
-    assert eventually(lambda: not [*temporary.glob("posttrain-pi-*")])
     before = contents(folder, range(QUICK))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
 
     beside = threading.Thread(target=sample, args=(tmp_path / "other", bubblewrap, telling("other"), 2))
     beside.start()
@@ -69,6 +72,7 @@ def test_a_killed_round_is_gone_on_with_beside_another_and_leaves_nothing(bubble
     for index in range(2):
         assert_told(tmp_path / "other", index, "other")
     assert pis() == []
+    assert [*temporary.glob("posttrain-pi-*")] == [], "whoever goes on removes what a killed host has left"
     assert "posttrain" not in Path("/proc/self/mountinfo").read_text().replace(str(ROOT), "")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from posttrain.errors import DataError, InfrastructureError, PosttrainError
 from posttrain.euler.agent.install import Pi
-from posttrain.euler.agent.process import Provider
+from posttrain.euler.agent.process import Provider, remove_leftovers
 from posttrain.euler.agent.rollout import Assignment, Logs, run_rollout
 from posttrain.euler.event_log import read_events
 from posttrain.euler.events import End, Event
@@ -56,6 +56,7 @@ def sample_round(folder: Path, plan: Sequence[Planned], fanout: Fanout) -> None:
         InfrastructureError: rollouts were lost, each as often as `tries` says.
         PosttrainError: whatever `failure` says.
     """
+    remove_leftovers()
     owed = unfinished(folder, plan)
     stop = threading.Event()
     lost: list[str] = []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ from typing import IO, Any
 from posttrain.errors import InfrastructureError
 from posttrain.euler.agent.install import Pi
 
+_FOLDER = "posttrain-pi-"
+"""How the name of Pi's own folder begins; then comes the process id of its host."""
 _PATIENCE = 10.0
 """Seconds for a process to be gone once it is killed."""
 
@@ -69,7 +72,7 @@ def running(pi: Pi, provider: Provider, prompt: str, stderr: Path) -> Iterator[R
         InfrastructureError: it cannot be started.
     """
     ours, theirs = socket.socketpair()
-    with tempfile.TemporaryDirectory(prefix="posttrain-pi-") as folder, ours, stderr.open("wb") as errors:
+    with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-") as folder, ours, stderr.open("wb") as errors:
         try:
             process = subprocess.Popen(
                 _command(pi, provider, prompt),
@@ -91,6 +94,18 @@ def running(pi: Pi, provider: Provider, prompt: str, stderr: Path) -> Iterator[R
         finally:
             _end(process)
             process.stdout.close()
+
+
+def remove_leftovers() -> None:
+    """Removes the folders of hosts that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        host = folder.name.removeprefix(_FOLDER).split("-")[0]
+        try:
+            os.kill(int(host), 0)
+        except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
+        except (ValueError, PermissionError):  # none of ours, or another user's
+            continue
 
 
 def _command(pi: Pi, provider: Provider, prompt: str) -> list[str]:
